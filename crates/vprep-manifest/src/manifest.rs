@@ -1,0 +1,280 @@
+//! `manifest.json`: the whole dataset, tied together by digests.
+
+use crate::canonical::digest_without;
+use crate::error::check_schema;
+use crate::{Cell, FormatError, Recipe, SourceTable, ZeroRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use vprep_core::Metric;
+
+/// A dataset: what it is, how it was made, and the digest of each of its files.
+///
+/// `digest` is the sha256 of the canonical JSON (sorted keys, two spaces, final newline) of all
+/// that stands here but `digest` itself and `run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Format of this file.
+    pub schema: u32,
+    /// Name of the dataset.
+    pub name: String,
+    /// Metric of the dataset.
+    pub metric: Metric,
+    /// Values in a vector.
+    pub dim: u32,
+    /// Type of a vector's values: always `f32`.
+    pub element_type: String,
+    /// Whether every vector that is not zero has unit length (within 4e-7).
+    pub unit_length: bool,
+    /// How many vectors there are.
+    pub counts: Counts,
+    /// Every file, by path.
+    pub files: Vec<FileEntry>,
+    /// Where the data comes from, as the recipe says.
+    pub source: Option<SourceTable>,
+    /// The files that were imported, in order, by content.
+    pub source_files: Vec<SourceFile>,
+    /// How the vectors were brought to unit length.
+    pub normalization: Option<Normalization>,
+    /// The draw of the base from a larger one.
+    pub subset: Option<SubsetFacts>,
+    /// The draw of the calibration queries.
+    pub split: Option<SplitFacts>,
+    /// The exact neighbours.
+    pub truth: Option<TruthFacts>,
+    /// Each store that was built, by name.
+    pub stores: BTreeMap<String, StoreFacts>,
+    /// The recipe with all defaults filled in, source files by name only, without `dim`.
+    pub recipe: Recipe,
+    /// What made it.
+    pub tool: Tool,
+    /// Digest of all of the above.
+    pub digest: String,
+    /// When, where and how long: outside the digest.
+    pub run: Run,
+}
+
+/// How many vectors there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Rows of the base.
+    pub base: u64,
+    /// Rows of the queries; 0 if there are none.
+    pub queries: u64,
+}
+
+/// What a file is for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, Hash,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// `base.f32.npy`
+    Base,
+    /// `base.parquet`
+    BaseTable,
+    /// `queries.f32.npy`
+    Queries,
+    /// `queries.parquet`
+    QueriesTable,
+    /// `splits.json`
+    Splits,
+    /// `truth.ids.npy`
+    TruthIds,
+    /// `truth.scores.npy`
+    TruthScores,
+    /// A file under `indexes/`
+    Index,
+    /// `calibration/<store>.json`
+    Calibration,
+}
+
+/// A file of the dataset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileEntry {
+    /// What it is for.
+    pub role: Role,
+    /// Path relative to the manifest, with `/`.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Rows, where the file has rows.
+    pub rows: Option<u64>,
+    /// Digest of the content.
+    pub sha256: String,
+}
+
+/// A file that was imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceFile {
+    /// `base` or `queries`.
+    pub role: Role,
+    /// File name without its directory.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Digest of the content.
+    pub sha256: String,
+}
+
+/// How the vectors were brought to unit length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Normalization {
+    /// What was done with zero vectors.
+    pub zero: ZeroRule,
+    /// Norms of the base before.
+    pub base: NormStats,
+    /// Norms of the queries before; none if there were no queries.
+    pub queries: Option<NormStats>,
+}
+
+/// Norms of a set of vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NormStats {
+    /// Rows looked at.
+    pub rows: u64,
+    /// Rows that are all zero.
+    pub zero: u64,
+    /// Smallest norm.
+    pub min: f64,
+    /// Mean norm.
+    pub mean: f64,
+    /// Largest norm.
+    pub max: f64,
+}
+
+/// The draw of the base from a larger one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubsetFacts {
+    /// Rows kept.
+    pub rows: u64,
+    /// Seed of the draw.
+    pub seed: u64,
+    /// The rule in words.
+    pub rule: String,
+    /// Rows of the parent.
+    pub parent_rows: u64,
+    /// sha256 of the parent's `base.f32.npy`.
+    pub parent_sha256: String,
+}
+
+/// The draw of the calibration queries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SplitFacts {
+    /// Seed of the draw.
+    pub seed: u64,
+    /// The rule in words.
+    pub rule: String,
+    /// Queries that tune.
+    pub calibration: u64,
+    /// Queries that prove.
+    pub held_out: u64,
+}
+
+/// The exact neighbours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TruthFacts {
+    /// Neighbours of each query.
+    pub k: u32,
+    /// Metric they were found by.
+    pub metric: Metric,
+    /// How they were found.
+    pub method: String,
+    /// How equal scores are ordered.
+    pub ties: String,
+    /// Queries whose k-th and next score are equal, so that the choice between them is the tie
+    /// rule's.
+    pub queries_tied_at_k: u64,
+    /// Rows of the base that repeat an earlier row exactly.
+    pub duplicate_rows: u64,
+}
+
+/// A store that was built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoreFacts {
+    /// Engine.
+    pub engine: String,
+    /// Version of the engine.
+    pub version: String,
+    /// Name of the search knob; none for an exact store.
+    pub knob: Option<String>,
+    /// Build parameters.
+    pub parameters: BTreeMap<String, u32>,
+    /// Digest of the index directory, as calibrations name it.
+    pub index_sha256: String,
+    /// One result for each (k, target).
+    pub cells: Vec<Cell>,
+}
+
+/// What made a dataset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// `vprep`
+    pub name: String,
+    /// Version of the tool.
+    pub version: String,
+    /// Commit it was built from, where known.
+    pub commit: Option<String>,
+}
+
+/// When, where and how long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Operating system, architecture and processors, as in `linux x86_64, 2 cpus`.
+    pub machine: String,
+    /// When the manifest was written, RFC 3339 in UTC.
+    pub written: String,
+    /// Each stage's run.
+    pub stages: BTreeMap<String, StageRun>,
+    /// Seconds that each store's build took.
+    pub build_seconds: BTreeMap<String, f64>,
+}
+
+/// One stage's run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StageRun {
+    /// When it started, RFC 3339 in UTC.
+    pub started: String,
+    /// Wall time.
+    pub seconds: f64,
+    /// Threads it could use.
+    pub threads: u32,
+    /// Version of vprep that ran it.
+    pub version: String,
+}
+
+impl Manifest {
+    /// Reads the JSON text.
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON of this type, or of another schema.
+    pub fn parse(text: &str) -> Result<Self, FormatError> {
+        let manifest: Self = serde_json::from_str(text)?;
+        check_schema(manifest.schema)?;
+        Ok(manifest)
+    }
+
+    /// The digest that the content has, whatever `digest` says.
+    pub fn computed_digest(&self) -> String {
+        digest_without(self, &["digest", "run"])
+    }
+
+    /// The file of a role that only one file has.
+    pub fn file(&self, role: Role) -> Option<&FileEntry> {
+        self.files.iter().find(|file| file.role == role)
+    }
+}
