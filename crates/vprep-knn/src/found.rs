@@ -1,0 +1,18 @@
+//! What a search hands over.
+
+use std::ops::Range;
+
+/// The neighbours of a block of consecutive queries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The queries answered here, row numbers of the query matrix. Blocks come in order and
+    /// without gaps.
+    pub queries: Range<usize>,
+    /// `queries.len() x k` row numbers of the base, best first, equal scores by row number.
+    pub rows: Vec<i32>,
+    /// `queries.len() x k` scores in the metric's own convention: the f64 scores, rounded.
+    pub scores: Vec<f32>,
+    /// For each query, whether the f64 score of a row that is not among the k equals that of the
+    /// k-th one. Always false when k is the number of rows.
+    pub tied: Vec<bool>,
+}
