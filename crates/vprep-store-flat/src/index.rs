@@ -1,0 +1,68 @@
+//! Opening and searching.
+
+use crate::NAME;
+use std::path::Path;
+use vprep_core::{MatrixView, Progress, Silent};
+use vprep_knn::{Exact, KnnError};
+use vprep_store::{Answers, Index, IndexFacts, StoreError};
+
+/// A base with its norms.
+#[derive(Debug)]
+pub(crate) struct FlatIndex<'a> {
+    facts: IndexFacts,
+    exact: Exact<'a>,
+}
+
+impl<'a> FlatIndex<'a> {
+    /// Reads the facts in `dir` and passes over the base once, for its norms.
+    pub(crate) fn open(dir: &Path, base: MatrixView<'a>) -> Result<Self, StoreError> {
+        let facts = IndexFacts::read(dir, NAME, base)?;
+        let exact = Exact::new(base, facts.metric, &Silent).map_err(|e| error("opening", &e))?;
+        Ok(Self { facts, exact })
+    }
+}
+
+/// An error of the engine, in the words of stores.
+fn error(operation: &'static str, error: &KnnError) -> StoreError {
+    match *error {
+        KnnError::Interrupted(interrupted) => interrupted.into(),
+        KnnError::Dimension { found, expected } => {
+            StoreError::Dimension { store: NAME, found, expected }
+        }
+        KnnError::K { .. } | KnnError::TooManyRows { .. } | KnnError::NotFinite { .. } => {
+            StoreError::Engine { store: NAME, operation, message: error.to_string() }
+        }
+    }
+}
+
+impl Index for FlatIndex<'_> {
+    fn facts(&self) -> &IndexFacts {
+        &self.facts
+    }
+
+    fn search(
+        &self,
+        queries: MatrixView<'_>,
+        k: usize,
+        _: Option<u32>,
+        progress: &dyn Progress,
+    ) -> Result<Answers, StoreError> {
+        let (dim, rows) = (self.facts.dim as usize, self.facts.rows as usize);
+        if queries.dim() != dim {
+            return Err(StoreError::Dimension { store: NAME, found: queries.dim(), expected: dim });
+        }
+        let mut answers = Answers::default();
+        let width = k.min(rows);
+        if width == 0 {
+            return Ok(answers);
+        }
+        self.exact
+            .search(queries, width, progress, |found| {
+                answers.rows.extend(found.rows.iter().map(|&row| i64::from(row)));
+                answers.scores.extend(found.scores);
+                Ok(())
+            })
+            .map_err(|e| error("searching", &e))?;
+        Ok(answers)
+    }
+}
