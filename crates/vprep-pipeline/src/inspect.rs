@@ -1,0 +1,151 @@
+//! Describes a dataset or a file of vectors.
+
+use crate::dataset::{Side, TRUTH_IDS, read_dataset};
+use crate::matrix::{Norms, duplicates, norms};
+use crate::{Context, PipelineError};
+use serde::Serialize;
+use std::path::Path;
+use vprep_core::{MatrixView, Metric};
+use vprep_data::read::{IdType, ReadOptions, VectorReader};
+use vprep_data::{MappedNpy, table_shape};
+use vprep_manifest::{NormStats, SCHEMA};
+
+/// What was found: what `inspect --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// Format of this report.
+    pub schema: u32,
+    /// One for each set of vectors.
+    pub sets: Vec<SetFacts>,
+    /// What would mislead a benchmark on it, in plain words.
+    pub notes: Vec<String>,
+}
+
+/// A set of vectors.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetFacts {
+    /// The file.
+    pub file: String,
+    /// Vectors.
+    pub rows: u64,
+    /// Values in a vector.
+    pub dim: u64,
+    /// What the ids are.
+    pub ids: String,
+    /// Names of the other columns.
+    pub columns: Vec<String>,
+    /// Norms.
+    pub norms: NormStats,
+    /// Whether every vector that is not zero has unit length.
+    pub unit_length: bool,
+    /// Rows with NaN or infinity.
+    pub non_finite_rows: u64,
+    /// Rows that repeat an earlier row bit for bit.
+    pub duplicate_rows: u64,
+}
+
+/// Describes the base and the queries of a dataset.
+///
+/// # Errors
+///
+/// If it is none, or a file cannot be read.
+pub fn inspect_dataset(dir: &Path, context: &Context<'_>) -> Result<Inspection, PipelineError> {
+    let recipe = read_dataset(dir)?;
+    let mut notes = Vec::new();
+    let mut sets = Vec::new();
+    for side in Side::BOTH {
+        let path = dir.join(side.vectors());
+        if !path.exists() {
+            notes.push(format!("there are no {} vectors yet", side.name()));
+            continue;
+        }
+        let matrix = MappedNpy::<f32>::open(&path)?;
+        let (schema, _) = table_shape(&dir.join(side.table()))?;
+        let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        let ids = schema.field_with_name(vprep_data::ID);
+        let ids = ids.map_or_else(|_| "none".to_owned(), |field| field.data_type().to_string());
+        let columns = names.into_iter().skip(2).collect();
+        let set = describe(&path, matrix.view(), ids, columns, context)?;
+        warn(&set, Some(recipe.metric), &mut notes);
+        sets.push(set);
+    }
+    if !dir.join(TRUTH_IDS).exists() {
+        notes.push("there is no ground truth yet; compute it with `vprep truth`".to_owned());
+    }
+    Ok(Inspection { schema: SCHEMA, sets, notes })
+}
+
+/// Describes a file of vectors in any format that `import` reads.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn inspect_file(
+    path: &Path,
+    vector_column: Option<String>,
+    context: &Context<'_>,
+) -> Result<Inspection, PipelineError> {
+    let options = ReadOptions { vector_column, id_column: None };
+    let mut reader = VectorReader::open(path, &options)?;
+    let dim = reader.dim();
+    let mut values: Vec<f32> = Vec::new();
+    let task = context.progress.task("reading", reader.rows(), "rows");
+    while let Some(batch) = reader.next_batch()? {
+        context.progress.check()?;
+        task.advance(batch.rows as u64);
+        values.extend_from_slice(&batch.vectors);
+    }
+    let ids = match reader.ids() {
+        IdType::RowNumber => "row numbers",
+        IdType::Int => "integers",
+        IdType::Text => "strings",
+    };
+    let ids = ids.to_owned();
+    let columns = reader.columns().iter().map(|field| field.name().clone()).collect();
+    let set = describe(path, MatrixView::new(&values, dim), ids, columns, context)?;
+    let mut notes = Vec::new();
+    warn(&set, None, &mut notes);
+    Ok(Inspection { schema: SCHEMA, sets: vec![set], notes })
+}
+
+fn describe(
+    path: &Path,
+    matrix: MatrixView<'_>,
+    ids: String,
+    columns: Vec<String>,
+    context: &Context<'_>,
+) -> Result<SetFacts, PipelineError> {
+    let Norms { stats, non_finite, unit, .. } = norms(matrix, context.progress)?;
+    Ok(SetFacts {
+        file: path.display().to_string(),
+        rows: matrix.rows() as u64,
+        dim: matrix.dim() as u64,
+        ids,
+        columns,
+        norms: stats,
+        unit_length: unit,
+        non_finite_rows: non_finite.total(),
+        duplicate_rows: duplicates(matrix, context.progress)?,
+    })
+}
+
+fn warn(set: &SetFacts, metric: Option<Metric>, notes: &mut Vec<String>) {
+    let mut note = |n: u64, what: &str| {
+        if n > 0 {
+            notes.push(format!("{}: {n} {what}", set.file));
+        }
+    };
+    note(set.non_finite_rows, "rows hold NaN or infinity; no store can rank them");
+    note(set.norms.zero, "zero vectors have no direction; cosine ranks them arbitrarily");
+    note(
+        set.duplicate_rows,
+        "rows repeat another; which of them is found is chance, so recall must count ties",
+    );
+    if metric == Some(Metric::Cosine) && !set.unit_length {
+        notes.push(format!(
+            "{}: not unit length; stores that take the inner product for cosine will rank \
+             otherwise; run `vprep normalize`",
+            set.file
+        ));
+    }
+}

@@ -1,0 +1,251 @@
+//! Which stages are up to date, which are stale, and why.
+//!
+//! Several stages write the same file (`import`, `normalize` and `subset` all write the base), so
+//! a file has a version after each of them. The records of finished stages chain these versions
+//! by digest: a stage is up to date if its record matches its parameters, if the versions it read
+//! are those that the stages before it wrote, and if the last version of each file is the one on
+//! disk. A stage that must run needs its inputs in the version before it; where that version has
+//! been replaced since, the stage that wrote it must run again too.
+
+use crate::job::{Input, Job, jobs};
+use crate::record::{self, Record};
+use crate::{Context, PipelineError};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use vprep_data::{Content, DataError, content};
+use vprep_manifest::Recipe;
+
+/// The stages of a recipe and the state of each.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In the order in which they run.
+    pub steps: Vec<Step>,
+}
+
+/// One stage and its state.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The stage.
+    pub job: Job,
+    /// Why it must run; none if it is up to date.
+    pub stale: Option<Reason>,
+    /// What it found out when it last ran, if it ever did.
+    pub summary: Option<String>,
+}
+
+/// Why a stage must run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There is no record of it.
+    NeverRun,
+    /// vprep computes it differently today.
+    Algorithm,
+    /// A parameter is another one.
+    Parameters,
+    /// An input is not the one it read.
+    Input(String),
+    /// A source file is missing.
+    InputMissing(PathBuf),
+    /// An output is missing.
+    OutputMissing(String),
+    /// An output is not as it was written.
+    OutputChanged(String),
+    /// A later stage has replaced the output and needs it again.
+    Replaced {
+        /// The output.
+        file: String,
+        /// The stage that needs it.
+        by: String,
+    },
+    /// A stage before it must run.
+    Upstream(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NeverRun => write!(f, "not made yet"),
+            Self::Algorithm => write!(f, "made by another version of the stage"),
+            Self::Parameters => write!(f, "parameters changed"),
+            Self::Input(name) => write!(f, "{name} is not the one it was made from"),
+            Self::InputMissing(path) => write!(f, "{} is missing", path.display()),
+            Self::OutputMissing(name) => write!(f, "{name} is missing"),
+            Self::OutputChanged(name) => write!(f, "{name} is not as it was written"),
+            Self::Replaced { file, by } => write!(f, "{by} needs {file} as it was written here"),
+            Self::Upstream(stage) => write!(f, "{stage} runs before it"),
+        }
+    }
+}
+
+/// Digests of files as they are on disk, each read once.
+pub(crate) struct Digests<'a> {
+    dir: &'a Path,
+    context: &'a Context<'a>,
+    known: HashMap<PathBuf, Option<Content>>,
+}
+
+impl<'a> Digests<'a> {
+    pub(crate) fn new(dir: &'a Path, context: &'a Context<'a>) -> Self {
+        Self { dir, context, known: HashMap::new() }
+    }
+
+    /// The digest of a file or directory of the dataset; none if it is not there.
+    pub(crate) fn own(&mut self, name: &str) -> Result<Option<Content>, DataError> {
+        self.at(self.dir.join(name))
+    }
+
+    pub(crate) fn at(&mut self, path: PathBuf) -> Result<Option<Content>, DataError> {
+        if let Some(known) = self.known.get(&path) {
+            return Ok(known.clone());
+        }
+        let found = if path.exists() { Some(content(&path, self.context.progress)?) } else { None };
+        self.known.insert(path, found.clone());
+        Ok(found)
+    }
+
+    /// What a stage has just written need not be read.
+    pub(crate) fn written(&mut self, outputs: &BTreeMap<String, Content>) {
+        for (name, content) in outputs {
+            self.known.insert(self.dir.join(name), Some(content.clone()));
+        }
+    }
+}
+
+/// Plans the recipe of the dataset at `dir`. The recipe's paths are relative to `dir`.
+///
+/// # Errors
+///
+/// If a file cannot be read, or the user stops the work.
+pub fn plan(recipe: &Recipe, dir: &Path, context: &Context<'_>) -> Result<Plan, PipelineError> {
+    plan_with(recipe, dir, &mut Digests::new(dir, context))
+}
+
+pub(crate) fn plan_with(
+    recipe: &Recipe,
+    dir: &Path,
+    digests: &mut Digests<'_>,
+) -> Result<Plan, PipelineError> {
+    let jobs = jobs(recipe, dir);
+    let records: Vec<Option<Record>> =
+        jobs.iter().map(|job| record::read(dir, &job.id())).collect();
+    let mut stale: Vec<Option<Reason>> = Vec::with_capacity(jobs.len());
+    for (i, job) in jobs.iter().enumerate() {
+        stale.push(record_fault(
+            recipe,
+            dir,
+            &jobs[..i],
+            &records[..i],
+            job,
+            &records[i],
+            digests,
+        )?);
+    }
+    // The last writer of each file answers for what is on disk.
+    for (i, job) in jobs.iter().enumerate() {
+        for file in job.writes(dir) {
+            let is_last = jobs[i + 1..].iter().all(|later| !later.writes(dir).contains(&file));
+            let written = records[i].as_ref().and_then(|record| record.outputs.get(&file));
+            if !is_last || stale[i].is_some() {
+                continue;
+            }
+            stale[i] = match digests.own(&file)? {
+                None => Some(Reason::OutputMissing(file)),
+                Some(found) if Some(&found) != written => Some(Reason::OutputChanged(file)),
+                Some(_) => None,
+            };
+        }
+    }
+    // A stage that must run needs its inputs as the stage before it left them.
+    for i in (0..jobs.len()).rev() {
+        if stale[i].is_none() {
+            continue;
+        }
+        for file in own_inputs(recipe, dir, &jobs[i]) {
+            let Some(writer) = last_writer(dir, &jobs[..i], &file) else { continue };
+            let written = records[writer].as_ref().and_then(|record| record.outputs.get(&file));
+            if stale[writer].is_none() && digests.own(&file)?.as_ref() != written {
+                stale[writer] = Some(Reason::Replaced { file, by: jobs[i].id() });
+            }
+        }
+    }
+    // What reads the output of a stage that must run must run too.
+    for i in 0..jobs.len() {
+        if stale[i].is_some() {
+            continue;
+        }
+        let upstream = own_inputs(recipe, dir, &jobs[i])
+            .into_iter()
+            .filter_map(|file| last_writer(dir, &jobs[..i], &file))
+            .find(|&writer| stale[writer].is_some());
+        stale[i] = upstream.map(|writer| Reason::Upstream(jobs[writer].id()));
+    }
+    let steps = jobs
+        .into_iter()
+        .zip(stale)
+        .zip(records)
+        .map(|((job, stale), record)| {
+            let summary = record.map(|record| record.summary);
+            Step { job, stale, summary }
+        })
+        .collect();
+    Ok(Plan { steps })
+}
+
+/// What is wrong with a stage's record, looking at no output.
+fn record_fault(
+    recipe: &Recipe,
+    dir: &Path,
+    before: &[Job],
+    records: &[Option<Record>],
+    job: &Job,
+    record: &Option<Record>,
+    digests: &mut Digests<'_>,
+) -> Result<Option<Reason>, PipelineError> {
+    let Some(record) = record else { return Ok(Some(Reason::NeverRun)) };
+    if record.algorithm != job.algorithm() {
+        return Ok(Some(Reason::Algorithm));
+    }
+    if record.parameters != job.parameters(recipe) {
+        return Ok(Some(Reason::Parameters));
+    }
+    let inputs = job.reads(recipe, dir);
+    for input in &inputs {
+        let (name, now) = match input {
+            Input::Own(file) => {
+                let now = match last_writer(dir, before, file) {
+                    // Where that stage has no record, it is stale itself, and this one with it.
+                    Some(writer) => match &records[writer] {
+                        Some(record) => record.outputs.get(file).cloned(),
+                        None => continue,
+                    },
+                    None => digests.own(file)?,
+                };
+                (file, now)
+            }
+            Input::Outside { name, path } => match digests.at(path.clone())? {
+                Some(now) => (name, Some(now)),
+                None => return Ok(Some(Reason::InputMissing(path.clone()))),
+            },
+        };
+        if record.inputs.get(name) != now.as_ref() {
+            let shown = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
+            return Ok(Some(Reason::Input(shown.to_owned())));
+        }
+    }
+    // A source file fewer than before.
+    let wanted = inputs.len();
+    Ok((record.inputs.len() != wanted).then(|| Reason::Input("the list of inputs".to_owned())))
+}
+
+pub(crate) fn own_inputs(recipe: &Recipe, dir: &Path, job: &Job) -> Vec<String> {
+    let own = |input| match input {
+        Input::Own(file) => Some(file),
+        Input::Outside { .. } => None,
+    };
+    job.reads(recipe, dir).into_iter().filter_map(own).collect()
+}
+
+pub(crate) fn last_writer(dir: &Path, jobs: &[Job], file: &str) -> Option<usize> {
+    jobs.iter().rposition(|job| job.writes(dir).iter().any(|written| written == file))
+}

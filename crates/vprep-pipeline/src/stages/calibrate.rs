@@ -1,0 +1,108 @@
+//! `calibrate`: the search settings of one store.
+
+use super::Outcome;
+use crate::dataset::{SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, index_dir};
+use crate::run::Stage;
+use crate::{PipelineError, stores, validate};
+use std::fs;
+use std::path::Path;
+use vprep_calibrate::{Options, Queries, calibrate};
+use vprep_core::Metric;
+use vprep_data::MappedNpy;
+use vprep_manifest::{CalibrateTable, Calibration, Inputs, Point, SCHEMA, Splits, canonical_json};
+
+pub(crate) fn run(
+    name: &str,
+    table: &CalibrateTable,
+    stage: &mut Stage<'_>,
+) -> Result<Outcome, PipelineError> {
+    let progress = stage.context.progress;
+    let store = stores::find(name)?;
+    let info = store.info();
+    let base = MappedNpy::<f32>::open(&stage.dir.join(Side::Base.vectors()))?;
+    let queries = MappedNpy::<f32>::open(&stage.dir.join(Side::Queries.vectors()))?;
+    let ids = MappedNpy::<i32>::open(&stage.dir.join(TRUTH_IDS))?;
+    let scores = MappedNpy::<f32>::open(&stage.dir.join(TRUTH_SCORES))?;
+    let metric = stage.recipe.metric;
+    check_metric(stage.recipe.truth.as_ref().and_then(|truth| truth.metric), metric, ids.path())?;
+    validate::truth_holds(&base, &queries, &ids, &scores, metric, progress)?
+        .map_err(|problem| PipelineError::ForeignTruth { path: ids.path().to_owned(), problem })?;
+    let splits = read_splits(&stage.dir.join(SPLITS), queries.rows() as u64)?;
+    let index = store.open(&stage.dir.join(index_dir(name)), base.view())?;
+
+    let digest = |name: &str| {
+        stage.inputs.get(name).expect("the stage declares its inputs; this is a bug").sha256.clone()
+    };
+    let inputs = Inputs {
+        base: digest(Side::Base.vectors()),
+        queries: digest(Side::Queries.vectors()),
+        truth_ids: digest(TRUTH_IDS),
+        splits: digest(SPLITS),
+        index: digest(&index_dir(name)),
+    };
+    let data = Queries {
+        base: base.view(),
+        queries: queries.view(),
+        truth_ids: ids.values(),
+        truth_k: ids.cols(),
+        metric,
+        calibration: &splits.calibration,
+        held_out: &splits.held_out,
+    };
+    let options = Options {
+        k: table.k.clone(),
+        target: table.target.clone(),
+        max_value: table.max_value,
+        rule: table.rule,
+    };
+    let engine = format!("{} {}", info.engine, info.version);
+    let known = known_points(stage.dir, name, &inputs, &engine);
+    let (cells, points) =
+        calibrate(store.as_ref(), index.as_ref(), &data, &options, known, progress)?;
+    let reached = cells.iter().filter(|cell| cell.reached).count();
+    let summary =
+        format!("{reached} of {} targets reached, {} measurements", cells.len(), points.len());
+    let calibration = Calibration {
+        schema: SCHEMA,
+        store: name.to_owned(),
+        engine,
+        knob: info.knob.map(str::to_owned),
+        metric,
+        rule: table.rule,
+        max_value: table.max_value,
+        inputs,
+        cells,
+        points,
+    };
+    stage.outputs.write(&calibration_file(name), &canonical_json(&calibration))?;
+    Ok(Outcome::new(&calibration.cells, summary))
+}
+
+/// What was measured before of the very same index, queries and truth.
+fn known_points(dir: &Path, store: &str, inputs: &Inputs, engine: &str) -> Vec<Point> {
+    fs::read_to_string(dir.join(calibration_file(store)))
+        .ok()
+        .and_then(|text| Calibration::parse(&text).ok())
+        .filter(|old| old.inputs == *inputs && old.engine == engine)
+        .map_or_else(Vec::new, |old| old.points)
+}
+
+fn check_metric(truth: Option<Metric>, dataset: Metric, path: &Path) -> Result<(), PipelineError> {
+    match truth {
+        Some(truth) if truth != dataset => {
+            Err(PipelineError::TruthMetric { path: path.to_owned(), truth, dataset })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read_splits(path: &Path, queries: u64) -> Result<Splits, PipelineError> {
+    let text = fs::read_to_string(path).map_err(PipelineError::read(path))?;
+    let splits = Splits::parse(&text).map_err(PipelineError::dataset(path))?;
+    match validate::splits_hold(&splits, queries) {
+        Ok(()) => Ok(splits),
+        Err(problem) => {
+            Err(vprep_data::DataError::Malformed { path: path.to_owned(), problem }.into())
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `subset`: a seeded part of the base, of this dataset or of another.
+
+use super::{Outcome, grouped};
+use crate::PipelineError;
+use crate::dataset::{DATASET_TOML, SPLITS, Side, read_dataset};
+use crate::run::{Stage, tidy};
+use std::fs;
+use std::io::{self, BufReader};
+use std::path::Path;
+use vprep_core::sample::{self, Sample};
+use vprep_data::{Content, DataError, MappedNpy, NpyWriter, copy_rows};
+use vprep_manifest::{SubsetFacts, SubsetTable};
+
+pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
+    let progress = stage.context.progress;
+    let parent = match &table.from {
+        Some(from) => tidy(&stage.dir.join(from)),
+        None => stage.dir.to_owned(),
+    };
+    if table.from.is_some() {
+        let recipe = read_dataset(&parent)?;
+        if recipe.metric != stage.recipe.metric {
+            return Err(PipelineError::OtherMetric {
+                path: parent.join(DATASET_TOML),
+                found: recipe.metric,
+                wanted: stage.recipe.metric,
+            });
+        }
+    }
+    let path = parent.join(Side::Base.vectors());
+    let source = MappedNpy::<f32>::open(&path)?;
+    let vectors = source.view();
+    let found = vectors.rows() as u64;
+    if table.rows > found {
+        let (what, wanted) = ("subset", table.rows);
+        return Err(PipelineError::TooFewRows { path, found, what, wanted });
+    }
+    let sample = Sample::new(table.seed, found, table.rows);
+
+    let task = progress.task("drawing the subset", table.rows, "rows");
+    let file = stage.outputs.create(Side::Base.vectors())?;
+    let mut writer = NpyWriter::<f32>::new(file, table.rows, vectors.dim() as u64)?;
+    for (i, row) in sample.rows().enumerate() {
+        if i % 1_024 == 0 {
+            progress.check()?;
+            task.advance(if i == 0 { 0 } else { 1_024 });
+        }
+        writer.append(vectors.row(row as usize))?;
+    }
+    let content = writer.finish()?;
+    stage.outputs.add(Side::Base.vectors(), content);
+    let file = stage.outputs.create(Side::Base.table())?;
+    let keep = |row| sample.contains(row);
+    let content = copy_rows(&parent.join(Side::Base.table()), file, true, keep, progress)?;
+    stage.outputs.add(Side::Base.table(), content);
+    if table.from.is_some() {
+        // Queries and their split come along; a truth never does.
+        for name in [Side::Queries.vectors(), Side::Queries.table(), SPLITS] {
+            let from = parent.join(name);
+            if from.exists() {
+                let content = copy(&from, name, stage)?;
+                stage.outputs.add(name, content);
+            }
+        }
+    }
+    let name = Side::Base.vectors();
+    let parent_sha256 =
+        stage.inputs.get(name).or_else(|| stage.inputs.get(&format!("parent:{name}")));
+    let facts = SubsetFacts {
+        rows: table.rows,
+        seed: table.seed,
+        rule: sample::RULE.to_owned(),
+        parent_rows: found,
+        parent_sha256: parent_sha256.expect("the base is an input").sha256.clone(),
+    };
+    let summary =
+        format!("{} of {} base vectors, seed {}", grouped(table.rows), grouped(found), table.seed);
+    Ok(Outcome::new(&facts, summary).with_dim(vectors.dim()))
+}
+
+fn copy(from: &Path, name: &str, stage: &mut Stage<'_>) -> Result<Content, DataError> {
+    let mut source = BufReader::new(fs::File::open(from).map_err(DataError::io("open", from))?);
+    let mut file = stage.outputs.create(name)?;
+    io::copy(&mut source, &mut file).map_err(DataError::io("copy", from))?;
+    file.finish()
+}

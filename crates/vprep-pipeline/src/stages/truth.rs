@@ -1,0 +1,66 @@
+//! `truth`: the exact neighbours of every query.
+
+use super::{Outcome, grouped};
+use crate::PipelineError;
+use crate::dataset::{Side, TRUTH_IDS, TRUTH_SCORES};
+use crate::matrix;
+use crate::run::Stage;
+use vprep_data::{MappedNpy, NpyWriter};
+use vprep_knn::Exact;
+use vprep_manifest::{TruthFacts, TruthTable};
+
+/// How the neighbours are found, as manifests state it.
+const METHOD: &str =
+    "f32 products with a proven error bound choose candidates, float64 scores decide";
+/// How equal scores are ordered, as manifests state it.
+const TIES: &str = "equal float64 scores by row number";
+
+pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
+    let progress = stage.context.progress;
+    let metric = table.metric.unwrap_or(stage.recipe.metric);
+    let base = MappedNpy::<f32>::open(&stage.dir.join(Side::Base.vectors()))?;
+    let queries = MappedNpy::<f32>::open(&stage.dir.join(Side::Queries.vectors()))?;
+    let (k, found) = (table.k as usize, base.rows() as u64);
+    if k > base.rows() {
+        let (path, what, wanted) = (base.path().to_owned(), "truth (k)", k as u64);
+        return Err(PipelineError::TooFewRows { path, found, what, wanted });
+    }
+    if base.cols() != queries.cols() {
+        return Err(PipelineError::DimensionMismatch {
+            path: queries.path().to_owned(),
+            found: queries.cols(),
+            other: base.path().to_owned(),
+            expected: base.cols(),
+        });
+    }
+    let (rows, cols) = (queries.rows() as u64, k as u64);
+    let mut ids = NpyWriter::<i32>::new(stage.outputs.create(TRUTH_IDS)?, rows, cols)?;
+    let mut scores = NpyWriter::<f32>::new(stage.outputs.create(TRUTH_SCORES)?, rows, cols)?;
+    let mut tied = 0;
+    let exact = Exact::new(base.view(), metric, progress)?;
+    exact.search(queries.view(), k, progress, |found| {
+        ids.append(&found.rows)?;
+        scores.append(&found.scores)?;
+        tied += found.tied.iter().filter(|&&tied| tied).count() as u64;
+        Ok::<(), PipelineError>(())
+    })?;
+    let (ids, scores) = (ids.finish()?, scores.finish()?);
+    stage.outputs.add(TRUTH_IDS, ids);
+    stage.outputs.add(TRUTH_SCORES, scores);
+    let facts = TruthFacts {
+        k: table.k,
+        metric,
+        method: METHOD.to_owned(),
+        ties: TIES.to_owned(),
+        queries_tied_at_k: tied,
+        duplicate_rows: matrix::duplicates(base.view(), progress)?,
+    };
+    let summary = format!(
+        "top {k} by {metric}, {} queries x {} vectors; {} tied at k, {} duplicate rows",
+        grouped(rows),
+        grouped(found),
+        grouped(tied),
+        grouped(facts.duplicate_rows)
+    );
+    Ok(Outcome::new(&facts, summary))
+}

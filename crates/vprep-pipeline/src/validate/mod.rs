@@ -1,0 +1,41 @@
+//! Checks a dataset against its manifest, from the files alone.
+
+mod checks;
+mod report;
+mod truth;
+
+pub(crate) use checks::splits_hold;
+pub use report::{Check, Report};
+pub(crate) use truth::truth_holds;
+
+use crate::{Context, PipelineError};
+use checks::Checker;
+use std::fs;
+use std::path::Path;
+use vprep_manifest::Manifest;
+
+/// Makes every check that a manifest allows. `recheck` queries, drawn by seed, are searched again
+/// by the plain float64 reference.
+///
+/// # Errors
+///
+/// If the manifest cannot be read, or the user stops the work. A difference is no error: the
+/// report holds it.
+pub fn validate(
+    manifest: &Path,
+    recheck: u64,
+    context: &Context<'_>,
+) -> Result<Report, PipelineError> {
+    let text = fs::read_to_string(manifest).map_err(PipelineError::read(manifest))?;
+    let parsed = Manifest::parse(&text).map_err(PipelineError::dataset(manifest))?;
+    let dir = manifest.parent().unwrap_or(Path::new(""));
+    let mut checker = Checker::new(dir, &parsed, context.progress);
+    checker.manifest();
+    checker.files()?;
+    checker.vectors()?;
+    checker.tables()?;
+    checker.splits();
+    checker.truth(recheck)?;
+    checker.stores()?;
+    Ok(Report::new(manifest, &parsed, checker.into_checks()))
+}
