@@ -1,0 +1,337 @@
+//! The command line as it is typed.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use vprep_core::Metric;
+use vprep_manifest::{Rule, ZeroRule};
+use vprep_pipeline::Side;
+
+/// Prepares datasets for vector-search benchmarks: exact ground truth, equal recall, one manifest.
+#[derive(Debug, Parser)]
+#[command(name = "vprep", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 unexpected, 2 bad usage or recipe, 3 bad or missing \
+    data, 4 a check found a difference or a target was not reached, 5 a store is unreachable, \
+    130 interrupted."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Dataset directory [default: here, else the only one under datasets/]
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "VPREP_DATASET",
+        hide_env_values = true
+    )]
+    pub(crate) dataset: Option<PathBuf>,
+    /// Print one JSON object to standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Threads to use [default: one per processor]
+    #[arg(long, global = true, value_name = "N", env = "VPREP_THREADS", hide_env_values = true)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// How progress is shown on standard error
+    #[arg(long, global = true, value_name = "MODE", default_value = "auto")]
+    pub(crate) progress: ProgressMode,
+    /// When standard error is coloured
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorWhen,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressMode {
+    /// A bar on a terminal, lines elsewhere.
+    Auto,
+    /// A bar.
+    Bar,
+    /// A line now and then.
+    Lines,
+    /// Nothing.
+    None,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run every stage of a recipe, skipping what is up to date
+    Run(RunArgs),
+    /// Show the stages of a recipe, which are up to date, and why the others are not
+    Plan(PlanArgs),
+    /// Read vectors from parquet, npy, fbin or fvecs files into the dataset
+    Import(ImportArgs),
+    /// Make seeded clustered vectors, for tests and benchmarks
+    Synth(SynthArgs),
+    /// Bring vectors to unit length
+    Normalize(NormalizeArgs),
+    /// Draw a seeded part of another dataset into a new one
+    Subset(SubsetArgs),
+    /// Draw the queries that calibrate; the others prove
+    Split(SplitArgs),
+    /// Find the exact neighbours of every query
+    Truth(TruthArgs),
+    /// List every store, its engine, its knob and its build parameters
+    Stores,
+    /// Build a store's index
+    Build(BuildArgs),
+    /// Find the smallest search setting that reaches each recall target, and prove it
+    Calibrate(CalibrateArgs),
+    /// Write manifest.json: what the dataset is, and the digest of every file
+    Manifest,
+    /// Check a dataset against its manifest, from the files alone
+    Validate(ValidateArgs),
+    /// Describe a dataset or a file of vectors
+    Inspect(InspectArgs),
+    /// Print a shell's completions
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The recipe
+    #[arg(value_name = "PIPELINE.toml")]
+    pub(crate) recipe: PathBuf,
+    /// Stop after this stage
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) until: Option<String>,
+    /// Check the recipe and show the plan, nothing more
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// The recipe
+    #[arg(value_name = "PIPELINE.toml")]
+    pub(crate) recipe: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Files or patterns, read in numeric order
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the vectors are
+    #[arg(long, value_parser = side())]
+    pub(crate) role: Side,
+    /// Metric of a new dataset [default: cosine]
+    #[arg(long, value_parser = metric())]
+    pub(crate) metric: Option<Metric>,
+    /// Column with the vectors [default: the only list of numbers]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) vector_column: Option<String>,
+    /// Column with the ids [default: id, _id, else the row number]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id_column: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SynthArgs {
+    /// Rows of the base
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: u64,
+    /// Values in a vector
+    #[arg(long, value_name = "D")]
+    pub(crate) dim: u32,
+    /// Rows of the queries
+    #[arg(long, value_name = "Q")]
+    pub(crate) queries: u64,
+    /// Seed
+    #[arg(long, default_value_t = 0, value_name = "S")]
+    pub(crate) seed: u64,
+    /// Number of clusters [default: the square root of the rows]
+    #[arg(long, value_name = "C")]
+    pub(crate) clusters: Option<u64>,
+    /// Metric of a new dataset [default: cosine]
+    #[arg(long, value_parser = metric())]
+    pub(crate) metric: Option<Metric>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NormalizeArgs {
+    /// What to do with zero vectors, which have no direction
+    #[arg(long, default_value = "error", value_parser = zero())]
+    pub(crate) zero: ZeroRule,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubsetArgs {
+    /// Directory of the parent dataset
+    #[arg(long, value_name = "DATASET")]
+    pub(crate) from: PathBuf,
+    /// Rows to keep
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: u64,
+    /// Seed
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SplitArgs {
+    /// How many queries calibrate
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub(crate) calibration: u64,
+    /// Seed
+    #[arg(long, default_value_t = 0, value_name = "S")]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TruthArgs {
+    /// Neighbours of each query
+    #[arg(long, default_value_t = 100)]
+    pub(crate) k: u32,
+    /// Metric [default: the dataset's]
+    #[arg(long, value_parser = metric())]
+    pub(crate) metric: Option<Metric>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    /// The store
+    #[arg(long, value_name = "S")]
+    pub(crate) store: String,
+    /// Links of a node in an HNSW graph [default: 16]
+    #[arg(long)]
+    pub(crate) m: Option<u32>,
+    /// Candidates looked at when a node is added to an HNSW graph [default: 128]
+    #[arg(long, value_name = "EF")]
+    pub(crate) ef_construction: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Recall to reach, above 0 and at most 1; several may be given
+    #[arg(long, required = true, num_args = 1.., value_name = "T")]
+    pub(crate) target: Vec<f64>,
+    /// Stores [default: every one that is built]
+    #[arg(long, num_args = 1.., value_name = "S")]
+    pub(crate) store: Vec<String>,
+    /// Neighbours to ask for [default: 10 and 100, as far as the truth goes]
+    #[arg(long, num_args = 1..)]
+    pub(crate) k: Vec<u32>,
+    /// Largest knob value to try
+    #[arg(long, value_name = "V")]
+    pub(crate) max_value: Option<u32>,
+    /// When a target counts as reached: by the mean recall, or by its one-sided 95% lower bound
+    #[arg(long, default_value = "mean", value_parser = rule())]
+    pub(crate) rule: Rule,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// A manifest or a dataset directory [default: the dataset of -d]
+    pub(crate) path: Option<PathBuf>,
+    /// Queries to search again with the plain float64 reference
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    pub(crate) recheck: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// A dataset directory, or a parquet, npy, fbin or fvecs file
+    pub(crate) path: PathBuf,
+    /// Column with the vectors [default: the only list of numbers]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) vector_column: Option<String>,
+}
+
+/// A flag whose values are the names of `values`.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let find = move |given: String| values.into_iter().find(|&value| name(value) == given);
+    PossibleValuesParser::new(values.map(name)).map(move |given| find(given).expect("one of them"))
+}
+
+fn metric() -> impl TypedValueParser<Value = Metric> {
+    named(Metric::ALL, Metric::name)
+}
+
+fn side() -> impl TypedValueParser<Value = Side> {
+    named(Side::BOTH, Side::name)
+}
+
+fn zero() -> impl TypedValueParser<Value = ZeroRule> {
+    named([ZeroRule::Error, ZeroRule::Drop, ZeroRule::Keep], ZeroRule::name)
+}
+
+fn rule() -> impl TypedValueParser<Value = Rule> {
+    named([Rule::Mean, Rule::LowerBound], Rule::name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn good_and_bad_lines() {
+        let parse = |line: &str| {
+            Cli::try_parse_from(line.split(' ')).map(drop).map_err(|error| error.kind())
+        };
+        for good in [
+            "vprep run p.toml -d x --until truth --dry-run",
+            "vprep import a.npy b.npy --role base --metric l2 -d x",
+            "vprep subset --from a --rows 5 --seed 1 -d b --threads 2",
+            "vprep calibrate --target 0.9 0.95 --k 10 100 --rule lower-bound --json",
+            "vprep calibrate --target 0.9 --target 0.95",
+            "vprep completions zsh",
+        ] {
+            assert_eq!(parse(good), Ok(()), "{good}");
+        }
+        for (bad, kind) in [
+            ("vprep", ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand),
+            ("vprep import a.npy", ErrorKind::MissingRequiredArgument),
+            ("vprep import --role base", ErrorKind::MissingRequiredArgument),
+            ("vprep import a.npy --role gold", ErrorKind::InvalidValue),
+            ("vprep truth --metric dot", ErrorKind::InvalidValue),
+            ("vprep truth --k -1", ErrorKind::UnknownArgument),
+            ("vprep truth --threads 0", ErrorKind::ValueValidation),
+            ("vprep calibrate", ErrorKind::MissingRequiredArgument),
+            ("vprep turth", ErrorKind::InvalidSubcommand),
+        ] {
+            assert_eq!(parse(bad), Err(kind), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! One file for each group of commands: parse what is meant, call the pipeline, print.
+
+mod calibrate;
+mod describe;
+mod recipe;
+mod stage;
+mod validate;
+
+use crate::cli::{Cli, Command, Global};
+use crate::error::CliError;
+use crate::output::Output;
+use clap::CommandFactory;
+use std::path::PathBuf;
+use vprep_core::Kind;
+use vprep_pipeline::{Context, locate};
+
+/// Runs the command that was typed.
+pub(crate) fn run(
+    cli: &Cli,
+    output: &Output,
+    context: &Context<'_>,
+) -> Result<Option<Kind>, CliError> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Run(args) => recipe::run(args, global, output, context),
+        Command::Plan(args) => recipe::plan(&args.recipe, global, output, context),
+        Command::Import(args) => stage::import(args, global, output, context),
+        Command::Synth(args) => stage::synth(args, global, output, context),
+        Command::Normalize(args) => stage::normalize(args, global, output, context),
+        Command::Subset(args) => stage::subset(args, global, output, context),
+        Command::Split(args) => stage::split(args, global, output, context),
+        Command::Truth(args) => stage::truth(args, global, output, context),
+        Command::Build(args) => stage::build(args, global, output, context),
+        Command::Manifest => stage::manifest(global, output, context),
+        Command::Calibrate(args) => calibrate::calibrate(args, global, output, context),
+        Command::Validate(args) => validate::validate(args, global, output, context),
+        Command::Stores => describe::stores(output),
+        Command::Inspect(args) => describe::inspect(args, output, context),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "vprep", &mut script);
+            output.print(&script)?;
+            Ok(None)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            render_manual(&mut page)?;
+            output.print(&page)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The dataset that a command is about.
+fn dataset(global: &Global) -> Result<PathBuf, CliError> {
+    match &global.dataset {
+        Some(dir) => Ok(dir.clone()),
+        None => Ok(locate()?),
+    }
+}
+
+/// One page: the command, then every subcommand.
+fn render_manual(page: &mut Vec<u8>) -> Result<(), CliError> {
+    let mut command = Cli::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(page)?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let man = clap_mangen::Man::new(sub.clone());
+        page.extend(format!(".SH \"VPREP {}\"\n", sub.get_name().to_uppercase()).bytes());
+        man.render_synopsis_section(page)?;
+        man.render_description_section(page)?;
+        man.render_options_section(page)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+"""The exact neighbours are those of a float64 brute force."""
+
+import numpy as np
+import pytest
+
+from conftest import SHARED, check_truth
+
+
+def dataset(vprep, base, queries, metric, name="d"):
+    np.save(vprep.home / "base.npy", base)
+    np.save(vprep.home / "queries.npy", queries)
+    vprep("import", "base.npy", "--role", "base", "--metric", metric, "-d", name)
+    vprep("import", "queries.npy", "--role", "queries", "-d", name)
+    return vprep.home / name
+
+
+def test_quickstart(quickstart):
+    check_truth(quickstart, "cosine", 100)
+
+
+@pytest.mark.parametrize("metric", ["ip", "cosine", "l2"])
+def test_seeded_vectors_for_many_k(vprep, metric):
+    random = np.random.default_rng(5)
+    base = random.standard_normal((3_000, 50)).astype(np.float32) * random.lognormal(size=(3_000, 1))
+    queries = random.standard_normal((40, 50)).astype(np.float32)
+    directory = dataset(vprep, base.astype(np.float32), queries, metric)
+    for k in [1, 10, 100, 1024, 1025, len(base) - 1, len(base)]:
+        vprep("truth", "--k", k, "-d", "d")
+        check_truth(directory, metric, k)
+    error = vprep.fails("truth", "--k", len(base) + 1, "-d", "d")
+    assert "has 3000 rows" in error and "3001" in error
+
+
+@pytest.mark.parametrize("metric", ["ip", "cosine", "l2"])
+def test_glove(vprep, metric):
+    source = SHARED / "glove50" / "glove50_100000.fbin"
+    if not source.exists():
+        pytest.skip("shared GloVe vectors are not beside the project")
+    vectors = np.fromfile(source, dtype=np.float32, offset=8).reshape(-1, 50)
+    vectors[99_000:].tofile(vprep.home / "tail")
+    header = np.array([1_000, 50], dtype=np.uint32).tobytes()
+    (vprep.home / "queries.fbin").write_bytes(header + (vprep.home / "tail").read_bytes())
+    vprep("import", source, "--role", "base", "--metric", metric, "-d", "d")
+    vprep("import", "queries.fbin", "--role", "queries", "-d", "d")
+    vprep("truth", "--k", 100, "-d", "d")
+    check_truth(vprep.home / "d", metric, 100)
+    np.save(vprep.home / "few.npy", vectors[99_000:99_008])
+    vprep("import", "few.npy", "--role", "queries", "-d", "d")
+    for k in [1, 10, 1024, 1025, 99_999, 100_000]:
+        vprep("truth", "--k", k, "-d", "d")
+        check_truth(vprep.home / "d", metric, k)
+
+
+@pytest.mark.parametrize("metric", ["ip", "cosine", "l2"])
+def test_equal_rows_are_ordered_by_number_whatever_the_threads(vprep, metric):
+    random = np.random.default_rng(6)
+    distinct = random.standard_normal((60, 24)).astype(np.float32)
+    base = distinct[random.integers(0, 60, 6_000)]
+    directory = dataset(vprep, base, distinct[:20] + np.float32(0.01), metric)
+    made = []
+    for threads in [1, 2]:
+        vprep("truth", "--k", 500, "-d", "d", "--threads", threads)
+        made.append((directory / "truth.ids.npy").read_bytes())
+        ids = np.load(directory / "truth.ids.npy")
+        for row in ids:
+            same = (base[row[1:]] == base[row[:-1]]).all(axis=1)
+            assert (np.diff(row)[same] > 0).all()
+        # So that the second run does not find the first one's work.
+        (directory / "truth.ids.npy").unlink()
+    assert made[0] == made[1]
