@@ -157,17 +157,10 @@ fn prove(mut cell: Cell, meter: &mut Meter<'_>, width: usize) -> Result<Cell, Ca
     cell.held_out_low = Some(proof.low);
     cell.held_out_high = Some(proof.high);
     oddities(&mut cell.notes, proof, width);
-    for set in [QuerySet::Calibration, QuerySet::HeldOut] {
-        for note in meter.notes(k, set, value) {
-            if !cell.notes.contains(note) {
-                cell.notes.push(note.clone());
-            }
-        }
-    }
     Ok(cell)
 }
 
-/// Short and repeated answers.
+/// Short and repeated answers, and what the engine said.
 fn oddities(notes: &mut Vec<String>, point: &Point, width: usize) {
     let set = match point.set {
         QuerySet::Calibration => "calibration",
@@ -179,5 +172,10 @@ fn oddities(notes: &mut Vec<String>, point: &Point, width: usize) {
     }
     if repeated > 0 {
         notes.push(format!("{repeated} rows came twice in the answers to {set} queries"));
+    }
+    for note in &point.notes {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
     }
 }

@@ -20,8 +20,6 @@ pub(crate) struct Meter<'a> {
     calibration: Vec<f32>,
     held_out: Vec<f32>,
     points: BTreeMap<Key, Point>,
-    /// What the engine said at each measurement of this run.
-    notes: BTreeMap<Key, Vec<String>>,
 }
 
 impl<'a> Meter<'a> {
@@ -50,7 +48,6 @@ impl<'a> Meter<'a> {
                 .filter(fits)
                 .map(|point| ((point.k, point.set, point.value), point))
                 .collect(),
-            notes: BTreeMap::new(),
         }
     }
 
@@ -63,16 +60,10 @@ impl<'a> Meter<'a> {
     ) -> Result<&Point, CalibrateError> {
         let key = (k, set, value);
         if !self.points.contains_key(&key) {
-            let (point, notes) = self.measure(k, set, value)?;
+            let point = self.measure(k, set, value)?;
             self.points.insert(key, point);
-            self.notes.insert(key, notes);
         }
         Ok(&self.points[&key])
-    }
-
-    /// What the engine said at a measurement of this run.
-    pub(crate) fn notes(&self, k: u32, set: QuerySet, value: Option<u32>) -> &[String] {
-        self.notes.get(&(k, set, value)).map_or(&[], Vec::as_slice)
     }
 
     /// All points, by k, query set and value.
@@ -80,12 +71,7 @@ impl<'a> Meter<'a> {
         self.points.into_values().collect()
     }
 
-    fn measure(
-        &self,
-        k: u32,
-        set: QuerySet,
-        value: Option<u32>,
-    ) -> Result<(Point, Vec<String>), CalibrateError> {
+    fn measure(&self, k: u32, set: QuerySet, value: Option<u32>) -> Result<Point, CalibrateError> {
         self.progress.check()?;
         let vectors = match set {
             QuerySet::Calibration => &self.calibration,
@@ -95,8 +81,7 @@ impl<'a> Meter<'a> {
         let started = Instant::now();
         let answers = self.index.search(queries, k as usize, value, self.progress)?;
         let seconds = started.elapsed().as_secs_f64();
-        let point = self.score(k, set, value, &answers, seconds)?;
-        Ok((point, answers.notes))
+        self.score(k, set, value, answers, seconds)
     }
 
     /// Compares answers with the truth.
@@ -105,11 +90,11 @@ impl<'a> Meter<'a> {
         k: u32,
         set: QuerySet,
         value: Option<u32>,
-        answers: &Answers,
+        answers: Answers,
         seconds: f64,
     ) -> Result<Point, CalibrateError> {
         let (rows, width) = (self.data.rows(set), self.data.width(k));
-        self.check(answers, rows.len() * width)?;
+        self.check(&answers, rows.len() * width)?;
         let mut hits = Vec::with_capacity(rows.len());
         let (mut strict, mut short, mut repeated) = (0u64, 0, 0);
         for (&query, answer) in rows.iter().zip(answers.rows.chunks_exact(width)) {
@@ -140,6 +125,7 @@ impl<'a> Meter<'a> {
             short,
             repeated,
             seconds,
+            notes: answers.notes,
         })
     }
 

@@ -160,6 +160,8 @@ pub struct Point {
     pub repeated: u32,
     /// Wall time of the whole batch.
     pub seconds: f64,
+    /// What the engine said, as that a scan answered instead of the index.
+    pub notes: Vec<String>,
 }
 
 impl Calibration {

@@ -159,11 +159,15 @@ fn short_repeated_and_noted_answers_are_told() {
         cells[0].notes,
         [
             "7 rows came twice in the answers to calibration queries",
-            "3 rows came twice in the answers to held-out queries",
-            "a scan answered"
+            "a scan answered",
+            "3 rows came twice in the answers to held-out queries"
         ]
     );
     assert_eq!(points.iter().map(|point| point.repeated).collect::<Vec<_>>(), [7, 3]);
+    // What was measured before is told again.
+    let (again, _) =
+        double(Spoilt::default()).run(&[10], &[0.9], None, Rule::Mean, points).unwrap();
+    assert_eq!(again, cells);
 }
 
 #[test]
