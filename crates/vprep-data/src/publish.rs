@@ -15,6 +15,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 const STATE: &str = ".vprep";
+const JOURNAL: &str = "commit.json";
 
 /// A dataset directory that this process alone writes to, until the value is dropped. The lock is
 /// the operating system's, so a process that dies does not keep it.
@@ -24,9 +25,17 @@ pub struct Workdir {
     /// Held open; closing it gives the lock up.
     #[cfg_attr(not(test), expect(dead_code, reason = "its being open is its use"))]
     lock: File,
-    /// Whether the directory was made for this value, and is removed with it if nothing is
-    /// published.
-    created: bool,
+    /// What was made for this value, and is removed with it if nothing is published.
+    created: Created,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Created {
+    /// The dataset's directory.
+    Root,
+    /// Only `.vprep` in it.
+    State,
+    Nothing,
 }
 
 impl Workdir {
@@ -37,8 +46,12 @@ impl Workdir {
     ///
     /// If another process holds the lock, or the directory cannot be written.
     pub fn lock(root: &Path) -> Result<Self, DataError> {
-        let created = !root.exists();
         let state = root.join(STATE);
+        let created = match (root.exists(), state.exists()) {
+            (false, _) => Created::Root,
+            (true, false) => Created::State,
+            (true, true) => Created::Nothing,
+        };
         fs::create_dir_all(&state).map_err(DataError::io("create", &state))?;
         let path = state.join("lock");
         let mut lock = OpenOptions::new()
@@ -66,6 +79,11 @@ impl Workdir {
         Ok(workdir)
     }
 
+    /// Whether a dead writer left a decided change at `root` that the next lock will finish.
+    pub fn is_unfinished(root: &Path) -> bool {
+        root.join(STATE).join(JOURNAL).exists()
+    }
+
     /// The dataset directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -87,7 +105,7 @@ impl Workdir {
     }
 
     fn journal(&self) -> PathBuf {
-        self.root.join(STATE).join("commit.json")
+        self.root.join(STATE).join(JOURNAL)
     }
 
     fn recover(&self) -> Result<(), DataError> {
@@ -106,17 +124,20 @@ impl Workdir {
         for rename in renames {
             let staged = self.tmp().join(&rename.staged);
             let target = self.root.join(&rename.target);
-            if !staged.exists() {
+            let due = if rename.remove { target.exists() } else { staged.exists() };
+            if !due {
                 continue;
             }
             let parent = target.parent().expect("a target lies in the dataset").to_owned();
             fs::create_dir_all(&parent).map_err(DataError::io("create", &parent))?;
-            if target.is_dir() {
+            if rename.remove || target.is_dir() {
                 // A directory cannot be renamed over one that holds files.
                 let old = self.tmp().join(format!("{}.old", rename.staged));
                 fs::rename(&target, &old).map_err(DataError::io("replace", &target))?;
             }
-            fs::rename(&staged, &target).map_err(DataError::io("write", &target))?;
+            if !rename.remove {
+                fs::rename(&staged, &target).map_err(DataError::io("write", &target))?;
+            }
             sync_dir(&parent)?;
         }
         let journal = self.journal();
@@ -140,13 +161,17 @@ impl Workdir {
 
 impl Drop for Workdir {
     fn drop(&mut self) {
+        if self.journal().exists() {
+            // What was decided is still to be done, by the next writer, with what lies staged.
+            return;
+        }
         // Best effort: what stays behind is cleared by the next writer.
         let _ = self.clear();
-        if self.created {
-            let entries = |dir: &Path| fs::read_dir(dir).map_or(usize::MAX, Iterator::count);
-            let state = self.root.join(STATE);
-            if entries(&self.root) == 1 && entries(&state) == 1 {
-                let _ = fs::remove_dir_all(&state);
+        let state = self.root.join(STATE);
+        let only_the_lock = fs::read_dir(&state).is_ok_and(|entries| entries.count() == 1);
+        if self.created != Created::Nothing && only_the_lock {
+            let _ = fs::remove_dir_all(&state);
+            if self.created == Created::Root {
                 let _ = fs::remove_dir(&self.root);
             }
         }
@@ -159,6 +184,8 @@ struct Rename {
     staged: String,
     /// Path relative to the dataset.
     target: String,
+    /// Whether the target is to vanish; then nothing is staged.
+    remove: bool,
 }
 
 /// Outputs that will appear together. Dropped without [`Transaction::commit`], they vanish.
@@ -192,10 +219,16 @@ impl Transaction<'_> {
         Ok(path)
     }
 
+    /// Lets the file or directory at `target` vanish with the commit.
+    pub fn remove(&mut self, target: &str) {
+        self.stage(target);
+        self.renames.last_mut().expect("just pushed").remove = true;
+    }
+
     fn stage(&mut self, target: &str) -> PathBuf {
         let staged = format!("{:03}", self.renames.len());
         let path = self.workdir.tmp().join(&staged);
-        self.renames.push(Rename { staged, target: target.to_owned() });
+        self.renames.push(Rename { staged, target: target.to_owned(), remove: false });
         path
     }
 
@@ -216,7 +249,7 @@ impl Transaction<'_> {
         }
         sync_dir(&tmp)?;
         let journal = self.workdir.journal();
-        let staged = tmp.join("commit.json");
+        let staged = tmp.join(JOURNAL);
         let mut file = File::create(&staged).map_err(DataError::io("create", &staged))?;
         serde_json::to_writer(&mut file, &self.renames)
             .map_err(io::Error::from)
@@ -377,6 +410,41 @@ mod tests {
         let workdir = Workdir::lock(dir.path()).expect("locks");
         assert_eq!(fs::read(dir.path().join("b")).expect("reads"), b"new");
         assert!(!workdir.journal().exists());
+    }
+
+    #[test]
+    fn a_commit_that_fails_halfway_is_finished_by_the_next_writer() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        let workdir = Workdir::lock(dir.path()).expect("locks");
+        let mut transaction = workdir.begin().expect("begins");
+        stage(&mut transaction, "a", "new");
+        stage(&mut transaction, "b/c", "new");
+        // A file stands where a directory is wanted.
+        File::create(path("b")).expect("creates");
+        transaction.commit().expect_err("cannot be written");
+        drop(workdir);
+        Workdir::lock(dir.path()).expect_err("still in the way");
+        fs::remove_file(path("b")).expect("removes");
+        drop(Workdir::lock(dir.path()).expect("locks"));
+        assert_eq!(fs::read(path("a")).expect("reads"), b"new");
+        assert_eq!(fs::read(path("b/c")).expect("reads"), b"new");
+    }
+
+    #[test]
+    fn what_is_removed_vanishes_with_the_commit() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let workdir = Workdir::lock(dir.path()).expect("locks");
+        let mut transaction = workdir.begin().expect("begins");
+        stage(&mut transaction, "a", "abc");
+        stage(&mut transaction, "b/c", "abc");
+        transaction.commit().expect("commits");
+        let mut transaction = workdir.begin().expect("begins");
+        transaction.remove("a");
+        transaction.remove("b");
+        assert!(dir.path().join("a").exists());
+        transaction.commit().expect("commits");
+        assert!(!dir.path().join("a").exists() && !dir.path().join("b").exists());
     }
 
     #[test]
