@@ -27,15 +27,14 @@ pub(crate) fn save(
     let path = dir.join(INDEX);
     let io = |source| StoreError::Io { path: path.clone(), source };
     let name = path.to_str().ok_or_else(|| io(not_utf8()))?;
-    index.save(name).map_err(|e| engine("writing the index", &e))?;
+    index.save(name).map_err(|error| failed(&path, &error))?;
 
     let mut file = File::open(&path).map_err(io)?;
     file.sync_all().map_err(io)?;
     // usearch does not look at the result of closing the file, where a full disk shows.
     let (length, expected) = (file.metadata().map_err(io)?.len(), index.serialized_length() as u64);
     if length != expected {
-        let message = format!("{length} bytes written, {expected} expected; is the disk full?");
-        return Err(engine("writing the index", &message));
+        return Err(failed(&path, &format!("{length} bytes written, {expected} expected")));
     }
     let line = format!("{}  {INDEX}\n", digest(&mut file, progress).map_err(io)??);
 
@@ -45,13 +44,30 @@ pub(crate) fn save(
         .map_err(|source| StoreError::Io { path, source })
 }
 
+/// Why an index could not be written. usearch does not say; where a few more bytes cannot be
+/// written either, the system does.
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
+    let probe = path.with_extension("probe");
+    let written = File::create(&probe).and_then(|mut file| {
+        file.write_all(&[1; 1 << 16])?;
+        file.sync_all()
+    });
+    // Best effort: the directory is a temporary one.
+    let _ = std::fs::remove_file(&probe);
+    match written {
+        Err(source) => StoreError::Io { path: path.to_owned(), source },
+        Ok(()) => engine("writing the index", &error),
+    }
+}
+
 /// Reads an index that is byte for byte the one saved.
 pub(crate) fn load(index: &usearch::Index, dir: &Path) -> Result<(), StoreError> {
     verify(dir)?;
     let path = dir.join(INDEX);
-    let failed = |problem: String| StoreError::NoIndex { store: NAME, path: path.clone(), problem };
-    let name = path.to_str().ok_or_else(|| failed(not_utf8().to_string()))?;
-    index.load(name).map_err(|error| failed(error.to_string()))
+    let damaged =
+        |problem: String| StoreError::NoIndex { store: NAME, path: path.clone(), problem };
+    let name = path.to_str().ok_or_else(|| damaged(not_utf8().to_string()))?;
+    index.load(name).map_err(|error| damaged(error.to_string()))
 }
 
 /// Compares the index with its checksum.
@@ -61,11 +77,11 @@ fn verify(dir: &Path) -> Result<(), StoreError> {
         path: dir.join(name),
         problem,
     };
-    let failed = |error: std::io::Error| no_index(INDEX, error.to_string());
+    let unreadable = |error: std::io::Error| no_index(INDEX, error.to_string());
     let expected = std::fs::read_to_string(dir.join(CHECKSUM))
         .map_err(|error| no_index(CHECKSUM, error.to_string()))?;
-    let mut file = File::open(dir.join(INDEX)).map_err(failed)?;
-    let found = digest(&mut file, &Silent).map_err(failed)?.unwrap_or_default();
+    let mut file = File::open(dir.join(INDEX)).map_err(unreadable)?;
+    let found = digest(&mut file, &Silent).map_err(unreadable)?.unwrap_or_default();
     if expected.split_whitespace().next() != Some(&found) {
         return Err(no_index(INDEX, format!("damaged: its bytes differ from {CHECKSUM}")));
     }
