@@ -164,16 +164,20 @@ def test_zero_vectors_stop_normalisation_unless_told(vprep):
     assert np.abs(np.linalg.norm(dropped, axis=1) - 1).max() < 1e-6
 
 
+SYNTH = "[synth]\nrows = 50\ndim = 2\nqueries = 9\n"
 RECIPES = {
     "unknown key": ("[truth]\nkk = 3\n", ["p.toml", "line 5", "kk"]),
     "unknown table": ("[truht]\n", ["p.toml", "line 4", "truht"]),
     "out of range": ("[truth]\nk = 0\n", ["p.toml", "truth.k", "at least 1"]),
     "wrong type": ("[truth]\nk = \"ten\"\n", ["p.toml", "line 5"]),
     "not toml": ("[truth\n", ["p.toml", "line 4"]),
-    "unknown store": ("[build.hsnw]\n", ["hsnw", "flat, hnsw"]),
-    "unknown parameter": ("[build.hnsw]\nef = 3\n", ["hnsw", "`ef`", "ef-construction"]),
-    "parameter out of range": ("[build.hnsw]\nm = 0\n", ["hnsw", "m = 0"]),
-    "two sources": ("[synth]\nrows = 5\ndim = 2\nqueries = 2\n[import.base]\nfiles = [\"a.npy\"]\n", ["p.toml", "one of"]),
+    "nothing to read": ("[truth]\n", ["p.toml", "no table brings vectors"]),
+    "nothing to calibrate": (SYNTH + "[calibrate]\ntarget = [0.9]\n", ["p.toml", "[build.<store>]"]),
+    "unknown store": (SYNTH + "[build.hsnw]\n", ["hsnw", "flat, hnsw"]),
+    "unknown parameter": (SYNTH + "[build.hnsw]\nef = 3\n", ["hnsw", "`ef`", "ef-construction"]),
+    "parameter out of range": (SYNTH + "[build.hnsw]\nm = 0\n", ["hnsw", "m = 0"]),
+    "two sources": (SYNTH + "[import.base]\nfiles = [\"a.npy\"]\n", ["p.toml", "one of"]),
+    "two sources of queries": (SYNTH + "[import.queries]\nfiles = [\"a.npy\"]\n", ["p.toml", "queries of their own"]),
     "a name that leaves datasets/": ("", ["p.toml", "name"]),
 }
 
@@ -207,6 +211,7 @@ def test_stages_out_of_order_say_what_is_missing(vprep):
     assert "vprep truth" in vprep.fails("calibrate", "--target", 0.9, "-d", "d")
     vprep("truth", "--k", 5, "-d", "d")
     assert "vprep build" in vprep.fails("calibrate", "--target", 0.9, "-d", "d")
+    assert "vprep build" in vprep.fails("calibrate", "--target", 0.9, "--store", "hnsw", "-d", "d")
     assert "manifest.json" in vprep.fails("validate", "d")
 
 
@@ -226,7 +231,7 @@ def test_which_dataset(vprep):
     np.save(vprep.home / "good.npy", GOOD)
     for name in ["a", "b"]:
         vprep("import", "good.npy", "--role", "base", "-d", f"datasets/{name}")
-    error = vprep.fails("inspect-none" and "normalize", code=2)
+    error = vprep.fails("normalize", code=2)
     assert "datasets/a, datasets/b" in error
     vprep("normalize", "-d", "datasets/a")
     assert vprep("normalize", VPREP_DATASET="datasets/b").returncode == 0

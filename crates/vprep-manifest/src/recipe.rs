@@ -328,15 +328,19 @@ impl Recipe {
             range((1..=MAX_DIM).contains(&dim), "dim", dim, "from 1 to 65536")?;
         }
         let import = self.import.as_ref();
-        let base_sources = [
-            import.is_some_and(|import| import.base.is_some()),
-            self.synth.is_some(),
-            self.subset.as_ref().is_some_and(|subset| subset.from.is_some()),
-        ];
-        if base_sources.into_iter().filter(|&given| given).count() > 1 {
+        let inherits = self.subset.as_ref().is_some_and(|subset| subset.from.is_some());
+        let count = |sources: [bool; 3]| sources.into_iter().filter(|&given| given).count();
+        let synth = self.synth.is_some();
+        if count([import.is_some_and(|import| import.base.is_some()), synth, inherits]) > 1 {
             return Err(FormatError::Tables(
                 "the base comes from one of [import.base], [synth] and [subset] with `from`; \
-                 keep one of them",
+                 keep one of them, or make another dataset",
+            ));
+        }
+        if count([import.is_some_and(|import| import.queries.is_some()), synth, inherits]) > 1 {
+            return Err(FormatError::Tables(
+                "[synth] and [subset] with `from` bring queries of their own; leave out \
+                 [import.queries], or make another dataset",
             ));
         }
         for table in import.iter().flat_map(|import| [&import.base, &import.queries]).flatten() {
@@ -354,13 +358,42 @@ impl Recipe {
             range((1..=MAX_ROWS).contains(&subset.rows), "subset.rows", subset.rows, ROWS)?;
         }
         if let Some(split) = &self.split {
-            range(split.calibration >= 1, "split.calibration", split.calibration, "at least 1")?;
+            let legal = (1..=MAX_ROWS).contains(&split.calibration);
+            range(legal, "split.calibration", split.calibration, ROWS)?;
         }
         if let Some(truth) = &self.truth {
             range(truth.k >= 1, "truth.k", truth.k, "at least 1")?;
         }
         if let Some(calibrate) = &self.calibrate {
             calibrate.check()?;
+        }
+        Ok(())
+    }
+}
+
+impl Recipe {
+    /// Checks that the stages have what they need from one another, as a recipe that is to be run
+    /// must, and a dataset that is still being made need not.
+    ///
+    /// # Errors
+    ///
+    /// If nothing brings vectors, or a store is calibrated that is not built.
+    pub fn check_whole(&self) -> Result<(), FormatError> {
+        let import = self.import.as_ref();
+        let base = import.is_some_and(|import| import.base.is_some());
+        let inherits = self.subset.as_ref().is_some_and(|subset| subset.from.is_some());
+        if !base && self.synth.is_none() && !inherits {
+            return Err(FormatError::Tables(
+                "no table brings vectors; add [import.base], [synth] or [subset] with `from`",
+            ));
+        }
+        if self.calibrate.is_some() {
+            let stores = self.calibrated_stores();
+            if stores.is_empty() || stores.iter().any(|store| !self.build.contains_key(store)) {
+                return Err(FormatError::Tables(
+                    "[calibrate] needs an index of each of its stores; add a table [build.<store>]",
+                ));
+            }
         }
         Ok(())
     }
@@ -382,6 +415,7 @@ impl CalibrateTable {
                 "above 0 and at most 1",
             )?;
         }
+        range(!self.k.is_empty(), "calibrate.k", "[]", "at least one number")?;
         for &k in &self.k {
             range(k >= 1, "calibrate.k", k, "at least 1")?;
         }
@@ -434,6 +468,24 @@ mod tests {
         );
         assert!(fails("schema = 1\nname = \"../x\"\n").starts_with("name = \"../x\" is out"));
         assert!(fails("schema = 2\nname = \"x\"\n").starts_with("schema 2 is not known"));
+    }
+
+    #[test]
+    fn two_sources_of_one_file_are_refused_and_so_is_none() {
+        let head = "schema = 1\nname = \"x\"\n";
+        let synth = "[synth]\nrows = 5\ndim = 2\nqueries = 2\n";
+        let queries = "[import.queries]\nfiles = [\"q.npy\"]\n";
+        assert!(fails(&format!("{head}{synth}{queries}")).contains("queries of their own"));
+        let base = "[import.base]\nfiles = [\"b.npy\"]\n";
+        assert!(fails(&format!("{head}{synth}{base}")).contains("the base comes from one of"));
+        let whole = |text: &str| {
+            let recipe = Recipe::parse(&format!("{head}{text}")).expect("legal");
+            recipe.check_whole().map_err(|error| error.to_string())
+        };
+        assert!(whole("[truth]\n").expect_err("no vectors").contains("no table brings vectors"));
+        let calibrate = format!("{base}[calibrate]\ntarget = [0.9]\n");
+        assert!(whole(&calibrate).expect_err("no store").contains("[build.<store>]"));
+        assert_eq!(whole(&format!("{calibrate}[build.hnsw]\n")), Ok(()));
     }
 
     #[test]

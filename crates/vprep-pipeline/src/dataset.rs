@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use vprep_data::MappedNpy;
-use vprep_manifest::{Calibration, FormatError, Recipe, Role};
+use vprep_manifest::{Calibration, Recipe, Role};
 
 /// How a dataset was made; a recipe with every default filled in.
 pub const DATASET_TOML: &str = "dataset.toml";
@@ -82,14 +82,40 @@ pub fn calibration_file(store: &str) -> String {
     format!("calibration/{store}.json")
 }
 
-/// Reads a recipe or a `dataset.toml`.
+/// What there is in a dataset of the files and directories that stages write, relative to it.
 ///
 /// # Errors
 ///
-/// If it cannot be read or is not a recipe.
+/// If a directory cannot be listed.
+pub(crate) fn outputs_in(dir: &Path) -> Result<Vec<String>, PipelineError> {
+    let fixed = [SPLITS, TRUTH_IDS, TRUTH_SCORES, MANIFEST].into_iter();
+    let sides = Side::BOTH.into_iter().flat_map(|side| [side.vectors(), side.table()]);
+    let there = |name: &&str| dir.join(name).exists();
+    let mut outputs: Vec<String> = fixed.chain(sides).filter(there).map(str::to_owned).collect();
+    for parent in ["indexes", "calibration"] {
+        let path = dir.join(parent);
+        if !path.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&path).map_err(PipelineError::read(&path))? {
+            let name = entry.map_err(PipelineError::read(&path))?.file_name();
+            outputs.push(format!("{parent}/{}", name.to_string_lossy()));
+        }
+    }
+    outputs.sort();
+    Ok(outputs)
+}
+
+/// Reads a recipe that is to be run.
+///
+/// # Errors
+///
+/// If it cannot be read, is not a recipe, or lacks something.
 pub fn read_recipe(path: &Path) -> Result<Recipe, PipelineError> {
     let text = fs::read_to_string(path).map_err(PipelineError::read(path))?;
-    Recipe::parse(&text).map_err(PipelineError::format(path))
+    let recipe = Recipe::parse(&text).map_err(PipelineError::format(path))?;
+    recipe.check_whole().map_err(PipelineError::format(path))?;
+    Ok(recipe)
 }
 
 /// Reads the `dataset.toml` of a dataset.
@@ -164,8 +190,7 @@ pub(crate) fn name_from(dir: &Path) -> Result<String, PipelineError> {
     let absolute = std::path::absolute(dir).map_err(PipelineError::read(dir))?;
     let name = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
-    Recipe::new(&name, vprep_core::Metric::Cosine)
-        .check()
-        .map_err(|source: FormatError| PipelineError::BadRecipe { path: dir.to_owned(), source })?;
+    let checked = Recipe::new(&name, vprep_core::Metric::Cosine).check();
+    checked.map_err(|source| PipelineError::DatasetName { path: dir.to_owned(), source })?;
     Ok(name)
 }

@@ -29,6 +29,14 @@ pub enum PipelineError {
         /// What is wrong.
         source: FormatError,
     },
+    /// A directory whose name cannot be that of a dataset.
+    #[error("{}: the directory's name is the dataset's: {source}", path.display())]
+    DatasetName {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with its name.
+        source: FormatError,
+    },
     /// A flag that cannot be used.
     #[error("{0}")]
     Usage(String),
@@ -183,6 +191,42 @@ pub enum PipelineError {
     /// Nothing to calibrate.
     #[error("{0}")]
     NoStore(String),
+    /// A source file that is an output too.
+    #[error("{}: a file that vprep makes in this very dataset; import into another directory", path.display())]
+    OwnSource {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A source file that was written to while it was read.
+    #[error("{}: changed while it was read; run the same command again", path.display())]
+    SourceChanged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A parent whose file is not as its own stage wrote it.
+    #[error("{}: not as it was written; run `vprep run {}` to make it again", path.display(), dataset_toml.display())]
+    SpoiledParent {
+        /// The file.
+        path: PathBuf,
+        /// The parent's recipe.
+        dataset_toml: PathBuf,
+    },
+    /// A stage without a record, whose facts the manifest needs.
+    #[error("{}: there is no record of how `{stage}` made it; run `vprep run {}` to make it again", path.display(), dataset_toml.display())]
+    NoRecord {
+        /// An output of the stage.
+        path: PathBuf,
+        /// The stage.
+        stage: String,
+        /// The dataset's recipe.
+        dataset_toml: PathBuf,
+    },
+    /// Scores that float32 cannot hold.
+    #[error("{}: a score is beyond the range of float32; scale the vectors, or use cosine", path.display())]
+    HugeScores {
+        /// The truth.
+        path: PathBuf,
+    },
     /// A source directory that is the target too.
     #[error("{}: a dataset cannot be a subset of itself; name a new directory with -d", path.display())]
     OwnParent {
@@ -258,6 +302,8 @@ impl Failure for PipelineError {
     fn kind(&self) -> Kind {
         match self {
             Self::BadRecipe { .. }
+            | Self::DatasetName { .. }
+            | Self::OwnSource { .. }
             | Self::Usage(_)
             | Self::WhichDataset { .. }
             | Self::OtherDataset { .. }
@@ -267,6 +313,10 @@ impl Failure for PipelineError {
             Self::BadDataset { .. }
             | Self::NoDataset { .. }
             | Self::MissingInput { .. }
+            | Self::SourceChanged { .. }
+            | Self::SpoiledParent { .. }
+            | Self::NoRecord { .. }
+            | Self::HugeScores { .. }
             | Self::NoStore(_)
             | Self::StaleInput { .. }
             | Self::DimensionMismatch { .. }

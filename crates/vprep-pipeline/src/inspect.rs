@@ -4,6 +4,7 @@ use crate::dataset::{Side, TRUTH_IDS, read_dataset};
 use crate::matrix::{Norms, duplicates, norms};
 use crate::{Context, PipelineError};
 use serde::Serialize;
+use std::fs;
 use std::path::Path;
 use vprep_core::{MatrixView, Metric};
 use vprep_data::read::{IdType, ReadOptions, VectorReader};
@@ -85,6 +86,7 @@ pub fn inspect_file(
     vector_column: Option<String>,
     context: &Context<'_>,
 ) -> Result<Inspection, PipelineError> {
+    fs::metadata(path).map_err(PipelineError::read(path))?;
     let options = ReadOptions { vector_column, id_column: None };
     let mut reader = VectorReader::open(path, &options)?;
     let dim = reader.dim();

@@ -176,7 +176,7 @@ impl Job {
         match self {
             Self::Import(_, table) => {
                 let outside = |(i, path): (usize, &PathBuf)| Input::Outside {
-                    name: format!("{i:05}:{}", file_name(path)),
+                    name: format!("{i:08}:{}", file_name(path)),
                     path: dir.join(path),
                 };
                 table.files.iter().enumerate().map(outside).collect()

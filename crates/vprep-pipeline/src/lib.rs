@@ -36,6 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod base_of_index;
 mod context;
 mod dataset;
 mod error;
@@ -43,6 +44,7 @@ mod facts;
 pub mod inspect;
 mod job;
 mod matrix;
+mod paths;
 mod plan;
 mod record;
 mod run;
@@ -58,4 +60,4 @@ pub use dataset::{
 pub use error::PipelineError;
 pub use job::{Job, STAGES, check_stage};
 pub use plan::{Plan, Reason, Step, plan};
-pub use run::{Dataset, Done, relative, resolve, source_files};
+pub use run::{Dataset, Done, parent_dataset, resolve, source_files};

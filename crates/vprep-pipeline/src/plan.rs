@@ -12,7 +12,9 @@ use crate::record::{self, Record};
 use crate::{Context, PipelineError};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use vprep_data::{Content, DataError, content};
 use vprep_manifest::Recipe;
 
@@ -45,8 +47,6 @@ pub enum Reason {
     Parameters,
     /// An input is not the one it read.
     Input(String),
-    /// A source file is missing.
-    InputMissing(PathBuf),
     /// An output is missing.
     OutputMissing(String),
     /// An output is not as it was written.
@@ -69,7 +69,6 @@ impl fmt::Display for Reason {
             Self::Algorithm => write!(f, "made by another version of the stage"),
             Self::Parameters => write!(f, "parameters changed"),
             Self::Input(name) => write!(f, "{name} is not the one it was made from"),
-            Self::InputMissing(path) => write!(f, "{} is missing", path.display()),
             Self::OutputMissing(name) => write!(f, "{name} is missing"),
             Self::OutputChanged(name) => write!(f, "{name} is not as it was written"),
             Self::Replaced { file, by } => write!(f, "{by} needs {file} as it was written here"),
@@ -82,7 +81,39 @@ impl fmt::Display for Reason {
 pub(crate) struct Digests<'a> {
     dir: &'a Path,
     context: &'a Context<'a>,
-    known: HashMap<PathBuf, Option<Content>>,
+    known: HashMap<PathBuf, Option<(Content, Stamp)>>,
+}
+
+/// What changes when a file is written: a cheap way to see that it was while it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        let metadata = fs::metadata(path).ok();
+        let bytes = metadata.as_ref().map_or(0, fs::Metadata::len);
+        Self { bytes, modified: metadata.and_then(|metadata| metadata.modified().ok()) }
+    }
+}
+
+impl Sources<'_> {
+    /// Whether a file that no record speaks of counts as what its stage makes: for a command,
+    /// which works on the files that are there, but not for a recipe, which makes them.
+    fn trusts_what_is_there(self) -> bool {
+        matches!(self, Self::Of(_))
+    }
+}
+
+/// Whose source files a plan compares with what was read of them.
+#[derive(Clone, Copy)]
+pub(crate) enum Sources<'a> {
+    /// Those of every import.
+    All,
+    /// Those of some jobs; the others are taken for unchanged. A command looks at its own only.
+    Of(&'a dyn Fn(&Job) -> bool),
 }
 
 impl<'a> Digests<'a> {
@@ -97,17 +128,32 @@ impl<'a> Digests<'a> {
 
     pub(crate) fn at(&mut self, path: PathBuf) -> Result<Option<Content>, DataError> {
         if let Some(known) = self.known.get(&path) {
-            return Ok(known.clone());
+            return Ok(known.as_ref().map(|known| known.0.clone()));
         }
-        let found = if path.exists() { Some(content(&path, self.context.progress)?) } else { None };
-        self.known.insert(path, found.clone());
-        Ok(found)
+        let found = if path.exists() {
+            // Taken before the file is read, so that a change meanwhile shows.
+            let stamp = Stamp::of(&path);
+            Some((content(&path, self.context.progress)?, stamp))
+        } else {
+            None
+        };
+        let result = found.as_ref().map(|found| found.0.clone());
+        self.known.insert(path, found);
+        Ok(result)
+    }
+
+    /// Whether a file is still the one whose digest was taken.
+    pub(crate) fn is_unchanged(&self, path: &Path) -> bool {
+        let known = self.known.get(path).and_then(Option::as_ref);
+        known.is_none_or(|known| known.1 == Stamp::of(path))
     }
 
     /// What a stage has just written need not be read.
     pub(crate) fn written(&mut self, outputs: &BTreeMap<String, Content>) {
         for (name, content) in outputs {
-            self.known.insert(self.dir.join(name), Some(content.clone()));
+            let path = self.dir.join(name);
+            let stamp = Stamp::of(&path);
+            self.known.insert(path, Some((content.clone(), stamp)));
         }
     }
 }
@@ -118,12 +164,13 @@ impl<'a> Digests<'a> {
 ///
 /// If a file cannot be read, or the user stops the work.
 pub fn plan(recipe: &Recipe, dir: &Path, context: &Context<'_>) -> Result<Plan, PipelineError> {
-    plan_with(recipe, dir, &mut Digests::new(dir, context))
+    plan_with(recipe, dir, Sources::All, &mut Digests::new(dir, context))
 }
 
 pub(crate) fn plan_with(
     recipe: &Recipe,
     dir: &Path,
+    sources: Sources<'_>,
     digests: &mut Digests<'_>,
 ) -> Result<Plan, PipelineError> {
     let jobs = jobs(recipe, dir);
@@ -131,15 +178,8 @@ pub(crate) fn plan_with(
         jobs.iter().map(|job| record::read(dir, &job.id())).collect();
     let mut stale: Vec<Option<Reason>> = Vec::with_capacity(jobs.len());
     for (i, job) in jobs.iter().enumerate() {
-        stale.push(record_fault(
-            recipe,
-            dir,
-            &jobs[..i],
-            &records[..i],
-            job,
-            &records[i],
-            digests,
-        )?);
+        let before = Before { recipe, dir, jobs: &jobs[..i], records: &records[..i], sources };
+        stale.push(before.fault(job, &records[i], digests)?);
     }
     // The last writer of each file answers for what is on disk.
     for (i, job) in jobs.iter().enumerate() {
@@ -177,7 +217,11 @@ pub(crate) fn plan_with(
         let upstream = own_inputs(recipe, dir, &jobs[i])
             .into_iter()
             .filter_map(|file| last_writer(dir, &jobs[..i], &file))
-            .find(|&writer| stale[writer].is_some());
+            .find(|&writer| match &stale[writer] {
+                None => false,
+                Some(Reason::NeverRun) => !sources.trusts_what_is_there(),
+                Some(_) => true,
+            });
         stale[i] = upstream.map(|writer| Reason::Upstream(jobs[writer].id()));
     }
     let steps = jobs
@@ -192,50 +236,85 @@ pub(crate) fn plan_with(
     Ok(Plan { steps })
 }
 
-/// What is wrong with a stage's record, looking at no output.
-fn record_fault(
-    recipe: &Recipe,
-    dir: &Path,
-    before: &[Job],
-    records: &[Option<Record>],
-    job: &Job,
-    record: &Option<Record>,
-    digests: &mut Digests<'_>,
-) -> Result<Option<Reason>, PipelineError> {
-    let Some(record) = record else { return Ok(Some(Reason::NeverRun)) };
-    if record.algorithm != job.algorithm() {
-        return Ok(Some(Reason::Algorithm));
-    }
-    if record.parameters != job.parameters(recipe) {
-        return Ok(Some(Reason::Parameters));
-    }
-    let inputs = job.reads(recipe, dir);
-    for input in &inputs {
-        let (name, now) = match input {
-            Input::Own(file) => {
-                let now = match last_writer(dir, before, file) {
-                    // Where that stage has no record, it is stale itself, and this one with it.
-                    Some(writer) => match &records[writer] {
-                        Some(record) => record.outputs.get(file).cloned(),
-                        None => continue,
-                    },
-                    None => digests.own(file)?,
-                };
-                (file, now)
+/// The stages before the one that is looked at.
+struct Before<'a> {
+    recipe: &'a Recipe,
+    dir: &'a Path,
+    jobs: &'a [Job],
+    records: &'a [Option<Record>],
+    sources: Sources<'a>,
+}
+
+impl Before<'_> {
+    /// What is wrong with a stage's record, looking at no output.
+    fn fault(
+        &self,
+        job: &Job,
+        record: &Option<Record>,
+        digests: &mut Digests<'_>,
+    ) -> Result<Option<Reason>, PipelineError> {
+        let Some(record) = record else { return Ok(Some(Reason::NeverRun)) };
+        if record.algorithm != job.algorithm() {
+            return Ok(Some(Reason::Algorithm));
+        }
+        if record.parameters != job.parameters(self.recipe) {
+            return Ok(Some(Reason::Parameters));
+        }
+        let inputs = job.reads(self.recipe, self.dir);
+        if record.inputs.len() != inputs.len() {
+            return Ok(Some(Reason::Input("the list of inputs".to_owned())));
+        }
+        for input in &inputs {
+            let (name, now) = match input {
+                Input::Own(file) => (file, self.version(file, digests)?),
+                Input::Outside { name, path } => (name, self.source(job, path, digests)?),
+            };
+            let Some(now) = now else { continue };
+            if record.inputs.get(name) != Some(&now) {
+                let shown = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
+                return Ok(Some(Reason::Input(shown.to_owned())));
             }
-            Input::Outside { name, path } => match digests.at(path.clone())? {
-                Some(now) => (name, Some(now)),
-                None => return Ok(Some(Reason::InputMissing(path.clone()))),
+        }
+        Ok(None)
+    }
+
+    /// The version of a file that the stages before left. None where the stage that wrote it has
+    /// no record: it is stale itself, and whatever reads from it too.
+    fn version(
+        &self,
+        file: &str,
+        digests: &mut Digests<'_>,
+    ) -> Result<Option<Content>, PipelineError> {
+        match last_writer(self.dir, self.jobs, file) {
+            Some(writer) => match &self.records[writer] {
+                Some(record) => Ok(record.outputs.get(file).cloned()),
+                None if self.sources.trusts_what_is_there() => Ok(digests.own(file)?),
+                None => Ok(None),
             },
-        };
-        if record.inputs.get(name) != now.as_ref() {
-            let shown = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
-            return Ok(Some(Reason::Input(shown.to_owned())));
+            None => Ok(digests.own(file)?),
         }
     }
-    // A source file fewer than before.
-    let wanted = inputs.len();
-    Ok((record.inputs.len() != wanted).then(|| Reason::Input("the list of inputs".to_owned())))
+
+    /// A source file as it is today. None where it is gone or not asked for: what was made from
+    /// it stands as long as nothing needs it again.
+    fn source(
+        &self,
+        job: &Job,
+        path: &Path,
+        digests: &mut Digests<'_>,
+    ) -> Result<Option<Content>, PipelineError> {
+        match self.sources {
+            Sources::Of(wanted) if !wanted(job) => Ok(None),
+            _ => Ok(digests.at(path.to_owned())?),
+        }
+    }
+}
+
+/// The digest with which the last of a dataset's stages wrote a file, where that is recorded.
+pub(crate) fn as_written(recipe: &Recipe, dir: &Path, file: &str) -> Option<Content> {
+    let jobs = jobs(recipe, dir);
+    let writer = last_writer(dir, &jobs, file)?;
+    record::read(dir, &jobs[writer].id())?.outputs.get(file).cloned()
 }
 
 pub(crate) fn own_inputs(recipe: &Recipe, dir: &Path, job: &Job) -> Vec<String> {

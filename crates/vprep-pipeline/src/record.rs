@@ -1,12 +1,11 @@
 //! What is recorded of a finished stage, below `.vprep/stages`.
 
-use crate::PipelineError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use vprep_data::{Content, DataError};
+use vprep_data::Content;
 use vprep_manifest::StageRun;
 
 /// A finished stage: the fingerprint of what went in, the digests of what came out, and what it
@@ -39,23 +38,4 @@ pub(crate) fn path(stage: &str) -> String {
 pub(crate) fn read(dir: &Path, stage: &str) -> Option<Record> {
     let text = fs::read(dir.join(path(stage))).ok()?;
     serde_json::from_slice(&text).ok()
-}
-
-/// Reads what a finished stage found out.
-///
-/// # Errors
-///
-/// If there is no record, or it is of another version.
-pub(crate) fn facts<T: for<'de> Deserialize<'de>>(
-    dir: &Path,
-    stage: &str,
-) -> Result<T, PipelineError> {
-    let path = dir.join(path(stage));
-    let text = fs::read(&path).map_err(DataError::io("read", &path))?;
-    let problem = |error: serde_json::Error| DataError::Malformed {
-        path: path.clone(),
-        problem: format!("{error}; run the stage again"),
-    };
-    let record: Record = serde_json::from_slice(&text).map_err(problem)?;
-    Ok(serde_json::from_value(record.facts).map_err(problem)?)
 }

@@ -1,17 +1,21 @@
 //! Running stages: one at a time by command, or all of a recipe.
 
 use crate::dataset::{self, DATASET_TOML, Side, read_dataset};
-use crate::job::{Input, Job};
-use crate::plan::{Digests, Reason, last_writer, own_inputs, plan_with};
+use crate::job::{Input, Job, STAGES, jobs};
+use crate::paths::{self, tidy};
+use crate::plan::{Digests, Plan, Reason, Sources, Step, last_writer, own_inputs, plan_with};
 use crate::record::{self, Record};
 use crate::stages::{self, Outcome};
 use crate::{Context, PipelineError};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 use vprep_core::Metric;
+use vprep_data::read::expand;
 use vprep_data::{Content, DataError, MappedNpy, Transaction, Workdir};
 use vprep_manifest::{Recipe, StageRun, canonical_json};
 
@@ -24,7 +28,7 @@ pub struct Dataset<'a> {
 }
 
 /// What came of a stage.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Done {
     /// The stage.
     pub stage: String,
@@ -34,6 +38,17 @@ pub struct Done {
     pub summary: String,
     /// Seconds it took now.
     pub seconds: f64,
+    /// What it found out, in its own type.
+    #[serde(skip)]
+    pub facts: Value,
+}
+
+impl Step {
+    /// A stage that is up to date.
+    fn as_done(&self) -> Done {
+        let summary = self.summary.clone().unwrap_or_default();
+        Done { stage: self.job.id(), ran: false, summary, seconds: 0.0, facts: Value::Null }
+    }
 }
 
 /// What a stage works with.
@@ -92,8 +107,12 @@ impl<'a> Dataset<'a> {
     ///
     /// If there is none, or another process writes to it.
     pub fn open(dir: &Path, context: &'a Context<'a>) -> Result<Self, PipelineError> {
-        let recipe = read_dataset(dir)?;
+        if !is_dataset(dir) {
+            return Err(PipelineError::NoDataset { path: dir.to_owned() });
+        }
+        // The lock comes first: it finishes what a dead writer had decided, dataset.toml included.
         let workdir = Workdir::lock(dir)?;
+        let recipe = read_dataset(dir)?;
         Ok(Self { dir: dir.to_owned(), workdir, recipe, context })
     }
 
@@ -108,7 +127,7 @@ impl<'a> Dataset<'a> {
         metric: Option<Metric>,
         context: &'a Context<'a>,
     ) -> Result<Self, PipelineError> {
-        if dir.join(DATASET_TOML).exists() {
+        if is_dataset(dir) {
             let dataset = Self::open(dir, context)?;
             let found = dataset.recipe.metric;
             return match metric {
@@ -128,16 +147,19 @@ impl<'a> Dataset<'a> {
     ///
     /// # Errors
     ///
-    /// If the directory holds another dataset, another process writes to it, or a source file is
-    /// missing.
+    /// If the recipe lacks something, the directory holds another dataset, another process writes
+    /// to it, or a source file is missing.
     pub fn for_recipe(
         recipe: &Recipe,
         recipe_dir: &Path,
         dir: &Path,
         context: &'a Context<'a>,
     ) -> Result<Self, PipelineError> {
-        let recipe = resolve(recipe, recipe_dir, dir)?;
+        // What can be refused is refused before anything is made; what the lock recovers may
+        // change the dataset that is there, so it is compared again.
+        resolve(recipe, recipe_dir, dir)?;
         let workdir = Workdir::lock(dir)?;
+        let recipe = resolve(recipe, recipe_dir, dir)?;
         Ok(Self { dir: dir.to_owned(), workdir, recipe, context })
     }
 
@@ -165,7 +187,7 @@ impl<'a> Dataset<'a> {
     }
 
     /// Runs the stages of one command, those of its jobs that are stale. Every input must be what
-    /// its own stage makes today.
+    /// its own stage makes today; one that a later stage has replaced is made again first.
     ///
     /// # Errors
     ///
@@ -177,47 +199,96 @@ impl<'a> Dataset<'a> {
         let context = self.context;
         let dir = self.dir.clone();
         let mut digests = Digests::new(&dir, context);
+        let ids: Vec<String> =
+            jobs(&self.recipe, &dir).iter().filter(|job| wanted(job)).map(Job::id).collect();
         let mut done = Vec::new();
-        let count = plan_with(&self.recipe, &dir, &mut digests)?.steps.len();
-        for i in 0..count {
-            let plan = plan_with(&self.recipe, &dir, &mut digests)?;
-            let step = &plan.steps[i];
-            if !wanted(&step.job) {
-                continue;
-            }
-            let before: Vec<Job> = plan.steps[..i].iter().map(|step| step.job.clone()).collect();
-            for file in own_inputs(&self.recipe, &dir, &step.job) {
-                let reason = last_writer(&dir, &before, &file)
-                    .and_then(|writer| plan.steps[writer].stale.clone().map(|r| (writer, r)));
-                match reason {
-                    _ if !dir.join(&file).exists() => return Err(missing(&dir, &file)),
-                    // Nothing says that the file is not what it should be.
-                    None | Some((_, Reason::NeverRun)) => {}
-                    Some((writer, reason)) => {
-                        return Err(PipelineError::StaleInput {
-                            path: dir.join(&file),
-                            stage: plan.steps[writer].job.id(),
-                            reason: reason.to_string(),
-                            dataset_toml: dir.join(DATASET_TOML),
-                        });
-                    }
-                }
-            }
-            done.push(match &step.stale {
-                None => Done {
-                    stage: step.job.id(),
-                    ran: false,
-                    summary: step.summary.clone().unwrap_or_default(),
-                    seconds: 0.0,
-                },
-                Some(_) => self.execute(&step.job, &mut digests)?,
-            });
+        for id in ids {
+            self.bring_up(&id, &wanted, &mut digests, &mut done)?;
         }
         Ok(done)
     }
 
+    /// Runs a stage if it is stale, after the stages whose outputs it needs again.
+    fn bring_up(
+        &mut self,
+        id: &str,
+        wanted: &dyn Fn(&Job) -> bool,
+        digests: &mut Digests<'_>,
+        done: &mut Vec<Done>,
+    ) -> Result<(), PipelineError> {
+        loop {
+            let plan = plan_with(&self.recipe, &self.dir, Sources::Of(wanted), digests)?;
+            let place = plan.steps.iter().position(|step| step.job.id() == id);
+            let place = place.expect("the recipe has the stage; this is a bug");
+            let step = &plan.steps[place];
+            let Some(again) = self.replaced_input(&plan, place)? else {
+                done.push(match &step.stale {
+                    None => step.as_done(),
+                    Some(_) => self.execute(&step.job, true, digests)?,
+                });
+                return Ok(());
+            };
+            if done.iter().any(|done| done.ran && done.stage == again) {
+                unreachable!("{again} ran, and {id} still needs it; this is a bug");
+            }
+            self.bring_up(&again, wanted, digests, done)?;
+        }
+    }
+
+    /// A stage before `place` whose output has been replaced and must be made again for it.
+    fn replaced_input(&self, plan: &Plan, place: usize) -> Result<Option<String>, PipelineError> {
+        let dir = &self.dir;
+        let jobs: Vec<Job> = plan.steps.iter().map(|step| step.job.clone()).collect();
+        for file in own_inputs(&self.recipe, dir, &jobs[place]) {
+            if !dir.join(&file).exists() {
+                return Err(missing(dir, &file));
+            }
+            let Some(writer) = last_writer(dir, &jobs[..place], &file) else { continue };
+            match &plan.steps[writer].stale {
+                // Nothing says that the file is not what it should be.
+                None | Some(Reason::NeverRun) => {}
+                Some(_) if plan.steps[place].stale.is_none() => {}
+                Some(Reason::Replaced { .. }) => return Ok(Some(jobs[writer].id())),
+                Some(reason) => {
+                    return Err(PipelineError::StaleInput {
+                        path: dir.join(&file),
+                        stage: jobs[writer].id(),
+                        reason: reason.to_string(),
+                        dataset_toml: dir.join(DATASET_TOML),
+                    });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs a stage without keeping anything of it, on inputs as [`Dataset::run_command`] wants
+    /// them, and returns what it found out.
+    ///
+    /// # Errors
+    ///
+    /// If an input is missing or stale, or the stage fails.
+    pub fn try_out(&mut self, id: &str) -> Result<Done, PipelineError> {
+        let context = self.context;
+        let dir = self.dir.clone();
+        let mut digests = Digests::new(&dir, context);
+        let plan = plan_with(&self.recipe, &dir, Sources::Of(&|_| false), &mut digests)?;
+        let place = plan.steps.iter().position(|step| step.job.id() == id);
+        let place = place.expect("the recipe has the stage; this is a bug");
+        if let Some(stage) = self.replaced_input(&plan, place)? {
+            return Err(PipelineError::StaleInput {
+                path: dir.clone(),
+                stage,
+                reason: "its output was replaced".to_owned(),
+                dataset_toml: dir.join(DATASET_TOML),
+            });
+        }
+        self.execute(&plan.steps[place].job, false, &mut digests)
+    }
+
     /// Runs every stale stage of the recipe in order, up to and with those of the command `until`.
-    /// `report` hears of each stage as it ends or is found up to date.
+    /// `report` hears of each stage as it ends or is found up to date. What earlier recipes left
+    /// of vprep's own files, and no stage of this one makes, is removed and returned.
     ///
     /// # Errors
     ///
@@ -226,42 +297,49 @@ impl<'a> Dataset<'a> {
         &mut self,
         until: Option<&str>,
         mut report: impl FnMut(&Done),
-    ) -> Result<(), PipelineError> {
+    ) -> Result<Vec<String>, PipelineError> {
         let context = self.context;
         let dir = self.dir.clone();
         let mut digests = Digests::new(&dir, context);
-        let mut ran: Vec<String> = Vec::new();
-        let mut next = 0;
+        let (mut ran, mut ended): (Vec<String>, Vec<String>) = Default::default();
         loop {
-            let plan = plan_with(&self.recipe, &dir, &mut digests)?;
+            let plan = plan_with(&self.recipe, &dir, Sources::All, &mut digests)?;
             let within = until.map_or(plan.steps.len(), |until| {
-                plan.steps.iter().rposition(|step| step.job.command() == until).map_or_else(
-                    || plan.steps.iter().take_while(|s| before(&s.job, until)).count(),
-                    |last| last + 1,
-                )
+                plan.steps.iter().take_while(|step| !comes_after(&step.job, until)).count()
             });
-            let first = plan.steps[..within].iter().position(|step| step.stale.is_some());
-            for step in &plan.steps[next.min(within)..first.unwrap_or(within)] {
-                if !ran.contains(&step.job.id()) {
-                    let summary = step.summary.clone().unwrap_or_default();
-                    report(&Done { stage: step.job.id(), ran: false, summary, seconds: 0.0 });
+            let steps = &plan.steps[..within];
+            let first = steps.iter().position(|step| step.stale.is_some());
+            for step in &steps[..first.unwrap_or(within)] {
+                if !ended.contains(&step.job.id()) {
+                    report(&step.as_done());
+                    ended.push(step.job.id());
                 }
             }
             let Some(first) = first else { break };
-            next = next.max(first);
-            let done = self.execute(&plan.steps[first].job, &mut digests)?;
+            let done = self.execute(&plan.steps[first].job, true, &mut digests)?;
+            if ran.contains(&done.stage) {
+                unreachable!("{} ran and is stale again; this is a bug", done.stage);
+            }
             report(&done);
-            ran.push(done.stage);
+            ran.push(done.stage.clone());
+            ended.push(done.stage);
         }
-        self.save_recipe()
+        self.settle()
     }
 
-    /// Runs a job and publishes its outputs, its record and the recipe together.
-    fn execute(&mut self, job: &Job, digests: &mut Digests<'_>) -> Result<Done, PipelineError> {
+    /// Runs a job and, if they are to be kept, publishes its outputs, its record and the recipe
+    /// together.
+    fn execute(
+        &mut self,
+        job: &Job,
+        keep: bool,
+        digests: &mut Digests<'_>,
+    ) -> Result<Done, PipelineError> {
         self.context.progress.check()?;
         let started = SystemTime::now();
         let clock = Instant::now();
         let mut inputs = BTreeMap::new();
+        let mut outside = Vec::new();
         for input in job.reads(&self.recipe, &self.dir) {
             let (name, found) = match input {
                 Input::Own(file) => {
@@ -277,6 +355,7 @@ impl<'a> Dataset<'a> {
                         let source = std::io::ErrorKind::NotFound.into();
                         return Err(DataError::io("read", tidy(&path))(source).into());
                     }
+                    outside.push(path);
                     (name, found)
                 }
             };
@@ -296,6 +375,20 @@ impl<'a> Dataset<'a> {
             context: self.context,
         };
         let outcome: Outcome = stages::run(job, &mut stage)?;
+        if let Some(path) = outside.into_iter().find(|path| !digests.is_unchanged(path)) {
+            return Err(PipelineError::SourceChanged { path: tidy(&path) });
+        }
+        if let (Some(expected), Some(found)) = (recipe.dim, outcome.dim)
+            && expected != found
+        {
+            let (path, found) = (self.dir.join(DATASET_TOML), found as usize);
+            return Err(PipelineError::StatedDimension { path, found, expected });
+        }
+        if !keep {
+            let (stage, summary, facts) = (job.id(), outcome.summary, outcome.facts);
+            let seconds = clock.elapsed().as_secs_f64();
+            return Ok(Done { stage, ran: true, summary, seconds, facts });
+        }
         let Outputs { transaction, mut contents, dirs } = stage.outputs;
         for (name, path) in dirs {
             contents.insert(name, vprep_data::content(&path, self.context.progress)?);
@@ -323,32 +416,48 @@ impl<'a> Dataset<'a> {
         outputs.transaction.commit()?;
         digests.written(&record.outputs);
         self.recipe = recipe;
-        Ok(Done { stage: job.id(), ran: true, summary: record.summary, seconds })
+        let (summary, facts) = (record.summary, record.facts);
+        Ok(Done { stage: job.id(), ran: true, summary, seconds, facts })
     }
 
-    /// Writes `dataset.toml` if it says something else.
-    fn save_recipe(&mut self) -> Result<(), PipelineError> {
+    /// Makes the directory what the recipe says: writes `dataset.toml` if it says something else,
+    /// and removes outputs that no stage of the recipe makes, which belong to other data.
+    fn settle(&mut self) -> Result<Vec<String>, PipelineError> {
         if self.recipe.dim.is_none() {
             // A recipe need not state the dimension; the dataset does.
             let base = MappedNpy::<f32>::open(&self.dir.join(Side::Base.vectors()))?;
             self.recipe.dim = Some(base.cols() as u32);
         }
+        let written: Vec<String> =
+            jobs(&self.recipe, &self.dir).iter().flat_map(|job| job.writes(&self.dir)).collect();
+        let left: Vec<String> = dataset::outputs_in(&self.dir)?
+            .into_iter()
+            .filter(|output| !written.contains(output))
+            .collect();
         let text = self.recipe.to_toml();
         let path = self.dir.join(DATASET_TOML);
-        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
-            return Ok(());
+        let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
+        if same && left.is_empty() {
+            return Ok(left);
         }
         let transaction = self.workdir.begin()?;
         let mut outputs = Outputs { transaction, contents: BTreeMap::new(), dirs: BTreeMap::new() };
         outputs.write(DATASET_TOML, &text)?;
-        Ok(outputs.transaction.commit()?)
+        left.iter().for_each(|output| outputs.transaction.remove(output));
+        outputs.transaction.commit()?;
+        Ok(left)
     }
 }
 
-/// Whether a job comes before the stages of the command `until`.
-fn before(job: &Job, until: &str) -> bool {
-    let place = |name: &str| crate::job::STAGES.iter().position(|stage| *stage == name);
-    place(job.command()) < place(until)
+/// Whether there is a dataset at `dir`, be it one that a dead writer had decided on.
+fn is_dataset(dir: &Path) -> bool {
+    dir.join(DATASET_TOML).exists() || Workdir::is_unfinished(dir)
+}
+
+/// Whether a job comes after the stages of the command `until`.
+fn comes_after(job: &Job, until: &str) -> bool {
+    let place = |name: &str| STAGES.iter().position(|stage| *stage == name);
+    place(job.command()) > place(until)
 }
 
 fn missing(dir: &Path, file: &str) -> PipelineError {
@@ -362,6 +471,7 @@ fn missing(dir: &Path, file: &str) -> PipelineError {
         TRUTH_IDS | TRUTH_SCORES => "truth",
         dataset::MANIFEST => "manifest",
         _ if file.starts_with("indexes/") => "build --store",
+        _ if file.starts_with("calibration/") => "calibrate --target",
         _ => "run",
     };
     PipelineError::MissingInput { path: dir.join(file), command }
@@ -372,10 +482,11 @@ fn missing(dir: &Path, file: &str) -> PipelineError {
 ///
 /// # Errors
 ///
-/// If `dir` holds another dataset, a pattern matches nothing, or a store or a parameter is not
-/// known.
+/// If the recipe lacks something, `dir` holds another dataset, a pattern matches nothing, or a
+/// store or a parameter is not known.
 pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe, PipelineError> {
     let mut recipe = recipe.clone();
+    recipe.check_whole().map_err(|error| PipelineError::Usage(error.to_string()))?;
     if dir.join(DATASET_TOML).exists() {
         let found = read_dataset(dir)?.name;
         if found != recipe.name {
@@ -385,55 +496,53 @@ pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe,
     }
     if let Some(import) = &mut recipe.import {
         for table in [&mut import.base, &mut import.queries].into_iter().flatten() {
-            let files = vprep_data::read::expand(&table.files, recipe_dir)?;
-            table.files = files.iter().map(|file| relative(file, dir)).collect::<Result<_, _>>()?;
+            table.files = source_files(&table.files, recipe_dir, dir)?;
         }
     }
     if let Some(from) = recipe.subset.as_mut().and_then(|subset| subset.from.as_mut()) {
-        *from = relative(&recipe_dir.join(&from), dir)?;
+        *from = parent_dataset(&recipe_dir.join(&from), dir)?;
     }
     stages::build::resolve(recipe)
 }
 
-/// Source files named on the command line, in numeric order and relative to the dataset.
+/// Source files or patterns, relative to `from`, in numeric order and relative to the dataset.
 ///
 /// # Errors
 ///
-/// If one is missing, or a pattern matches nothing.
-pub fn source_files(files: &[PathBuf], dir: &Path) -> Result<Vec<PathBuf>, PipelineError> {
-    let files = vprep_data::read::expand(files, Path::new(""))?;
-    files.iter().map(|file| relative(file, dir)).collect()
-}
-
-/// `path`, as seen from `dir`.
-///
-/// # Errors
-///
-/// If the current directory cannot be told.
-pub fn relative(path: &Path, dir: &Path) -> Result<PathBuf, PipelineError> {
-    let absolute = |path: &Path| std::path::absolute(path).map_err(PipelineError::read(path));
-    let (path, dir) = (normal(&absolute(path)?), normal(&absolute(dir)?));
-    Ok(pathdiff::diff_paths(&path, dir).unwrap_or(path))
-}
-
-/// An absolute path without `.` and `..`, so far as that can be told from the text.
-fn normal(path: &Path) -> PathBuf {
-    use std::path::Component;
-    path.components().fold(PathBuf::new(), |mut path, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(path.pop()),
-            part => path.push(part),
-        }
-        path
-    })
-}
-
-/// A path for people: `datasets/x/../y` as `datasets/y`.
-pub(crate) fn tidy(path: &Path) -> PathBuf {
-    if path.is_absolute() {
-        return normal(path);
+/// If one is missing, a pattern matches nothing, or one is a file that vprep itself makes there.
+pub fn source_files(
+    files: &[PathBuf],
+    from: &Path,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, PipelineError> {
+    let own = dataset::outputs_in(dir)?;
+    if paths::relative(from, dir).is_ok_and(|path| path.as_os_str().is_empty())
+        && files.iter().all(|file| !dir.join(file).exists())
+    {
+        // A dataset.toml names the files themselves. They may be gone: what was made of them
+        // stands until something needs them again.
+        return Ok(files.to_vec());
     }
-    let here = std::env::current_dir().unwrap_or_default();
-    relative(&here.join(path), &here).unwrap_or_else(|_| path.to_owned())
+    let relative = |file: &PathBuf| {
+        let path = paths::relative(file, dir)?;
+        match own.iter().any(|output| path == Path::new(output)) {
+            true => Err(PipelineError::OwnSource { path: file.clone() }),
+            false => Ok(path),
+        }
+    };
+    expand(files, from)?.iter().map(relative).collect()
+}
+
+/// The directory of a parent, relative to the dataset.
+///
+/// # Errors
+///
+/// If it is no dataset, or the dataset itself.
+pub fn parent_dataset(parent: &Path, dir: &Path) -> Result<PathBuf, PipelineError> {
+    read_dataset(parent)?;
+    let path = paths::relative(parent, dir)?;
+    if path.as_os_str().is_empty() {
+        return Err(PipelineError::OwnParent { path: dir.to_owned() });
+    }
+    Ok(path)
 }

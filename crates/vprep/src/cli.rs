@@ -2,7 +2,6 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use vprep_core::Metric;
 use vprep_manifest::{Rule, ZeroRule};
@@ -43,9 +42,9 @@ pub(crate) struct Global {
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Threads to use [default: one per processor]
-    #[arg(long, global = true, value_name = "N", env = "VPREP_THREADS", hide_env_values = true)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Threads to use, 1 to 1024 [default: one per processor]
+    #[arg(long, global = true, value_name = "N", value_parser = threads(), env = "VPREP_THREADS", hide_env_values = true)]
+    pub(crate) threads: Option<u16>,
     /// How progress is shown on standard error
     #[arg(long, global = true, value_name = "MODE", default_value = "auto")]
     pub(crate) progress: ProgressMode,
@@ -278,6 +277,11 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     PossibleValuesParser::new(values.map(name)).map(move |given| find(given).expect("one of them"))
 }
 
+/// More threads than any machine has processors only cost memory.
+fn threads() -> impl TypedValueParser<Value = u16> {
+    clap::value_parser!(u16).range(1..=1024)
+}
+
 fn metric() -> impl TypedValueParser<Value = Metric> {
     named(Metric::ALL, Metric::name)
 }
@@ -328,6 +332,7 @@ mod tests {
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),
             ("vprep truth --threads 0", ErrorKind::ValueValidation),
+            ("vprep truth --threads 1025", ErrorKind::ValueValidation),
             ("vprep calibrate", ErrorKind::MissingRequiredArgument),
             ("vprep turth", ErrorKind::InvalidSubcommand),
         ] {

@@ -36,8 +36,8 @@ impl Failure for CliError {
     fn kind(&self) -> Kind {
         match self {
             Self::Pipeline(error) => error.kind(),
-            Self::Stdout(_) | Self::Signals(_) | Self::Threads(_) => Kind::Unexpected,
-            Self::NotInspectable(_) => Kind::Data,
+            Self::Signals(_) | Self::Threads(_) => Kind::Unexpected,
+            Self::Stdout(_) | Self::NotInspectable(_) => Kind::Data,
         }
     }
 }

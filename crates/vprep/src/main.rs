@@ -13,6 +13,7 @@ use cli::Cli;
 use error::CliError;
 use output::Output;
 use progress::{Reporter, watch_signals};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use vprep_core::{Failure, Kind};
 use vprep_manifest::Tool;
@@ -21,12 +22,18 @@ use vprep_pipeline::Context;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(&cli.global);
-    match start(&cli, &output) {
-        Ok(kind) => kind.map_or(ExitCode::SUCCESS, |kind| kind.exit_code().into()),
-        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
+    // A panic is a bug, and its message says where; the exit code is that of the unexpected.
+    match catch_unwind(AssertUnwindSafe(|| start(&cli, &output))) {
+        Ok(Ok(kind)) => kind.map_or(ExitCode::SUCCESS, |kind| kind.exit_code().into()),
+        Ok(Err(error)) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
             output.error(&error);
             error.kind().exit_code().into()
+        }
+        Err(_) => {
+            output
+                .error(&"vprep failed unexpectedly; this is a bug, please report the lines above");
+            Kind::Unexpected.exit_code().into()
         }
     }
 }
@@ -35,7 +42,7 @@ fn main() -> ExitCode {
 /// that a command reports by exit code alone, its own output having said the rest.
 fn start(cli: &Cli, output: &Output) -> Result<Option<Kind>, CliError> {
     if let Some(threads) = cli.global.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().map_err(|error| CliError::Threads(error.to_string()))?;
     }
     let reporter = Reporter::new(output.progress_mode(), watch_signals()?);

@@ -77,19 +77,25 @@ impl Output {
         };
         let style = if done.ran { AnsiColor::Green } else { AnsiColor::BrightBlack };
         let name = self.styled(&format!("{:<18}", done.stage), style.on_default().bold());
-        self.note(format!("{name} {state:>10}  {}", done.summary));
+        self.note(format!("{name} {state:>10}  {}", one_line(&done.summary)));
     }
 
     /// Says what ended the command.
     pub(crate) fn error(&self, error: &impl Display) {
         let label = self.styled("error:", AnsiColor::Red.on_default().bold());
         // One fault, one line, whatever a library puts into its message.
-        say(&format!("{label} {}", error.to_string().replace(['\n', '\r'], " ")));
+        say(&format!("{label} {}", one_line(&error.to_string())));
     }
 
     fn styled(&self, text: &str, style: Style) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+}
+
+/// The text with its control characters escaped: a file name cannot break a line or colour it.
+fn one_line(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(escape).collect()
 }
 
 /// Writes a line to stderr. If nobody reads it, nobody needs to know.

@@ -3,9 +3,10 @@
 use crate::cli::ProgressMode;
 use crate::error::CliError;
 use crate::output::say;
-use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -57,14 +58,15 @@ struct Bar(ProgressBar);
 
 impl Bar {
     fn new(label: &str, total: u64, unit: &'static str) -> Self {
-        let counts = match unit {
-            "B" => "{bytes}/{total_bytes}  {bytes_per_sec}".to_owned(),
-            unit => format!("{{human_pos}}/{{human_len}} {unit}  {{per_sec}}"),
+        let template = "{prefix} [{bar:12}] {percent:>3}%  {counts}  {eta} left";
+        let counts = move |state: &ProgressState, out: &mut dyn Write| {
+            let total = state.len().unwrap_or(0);
+            let _ = write!(out, "{}", counts(state.pos(), total, unit, state.per_sec()));
         };
-        let template = format!("{{prefix}} {{bar:24}} {{percent:>3}}%  {counts}  {{eta}} left");
-        let style = ProgressStyle::with_template(&template).expect("a fixed template");
-        let bar = ProgressBar::new(total).with_style(style.progress_chars("=> "));
-        bar.set_prefix(format!("{label:<18}"));
+        let style = ProgressStyle::with_template(template).expect("a fixed template");
+        let style = style.with_key("counts", counts).progress_chars("=> ");
+        let bar = ProgressBar::new(total).with_style(style);
+        bar.set_prefix(format!("{label:<16}"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
@@ -119,17 +121,41 @@ impl Task for Lines {
         }
         let rate = done as f64 / elapsed.as_secs_f64();
         let left = Duration::from_secs_f64(self.total.saturating_sub(done) as f64 / rate.max(1e-9));
-        let amount = |n: u64| match self.unit {
-            "B" => HumanBytes(n).to_string(),
-            unit => format!("{} {unit}", HumanCount(n)),
-        };
         say(&format!(
-            "{}: {} of {}, {} a second, {} left",
+            "{}: {}, {} left",
             self.label,
-            amount(done),
-            amount(self.total),
-            amount(rate as u64),
+            counts(done, self.total, self.unit, rate),
             HumanDuration(left)
         ));
+    }
+}
+
+/// `225k of 302k rows, 43.9k/s`
+fn counts(done: u64, total: u64, unit: &str, rate: f64) -> String {
+    format!("{} of {} {unit}, {}/s", short(done as f64), short(total as f64), short(rate))
+}
+
+/// A count in three digits or so: `812`, `43.9k`, `600M`.
+fn short(n: f64) -> String {
+    let (value, unit) = match n {
+        n if n < 1e3 => return format!("{n:.0}"),
+        n if n < 1e6 => (n / 1e3, "k"),
+        n if n < 1e9 => (n / 1e6, "M"),
+        n if n < 1e12 => (n / 1e9, "G"),
+        n => (n / 1e12, "T"),
+    };
+    if value < 99.95 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        let shown = [0.0, 812.0, 43_919.2, 99_960.0, 225_280.0, 600e6, 6e11, 138e12];
+        let expected = ["0", "812", "43.9k", "100k", "225k", "600M", "600G", "138T"];
+        assert_eq!(shown.map(short), expected);
+        assert_eq!(counts(5_000, 302_000, "rows", 1e6), "5.0k of 302k rows, 1.0M/s");
     }
 }

@@ -4,7 +4,7 @@ use super::{Outcome, grouped};
 use crate::dataset::{Side, index_dir};
 use crate::facts::BuildFacts;
 use crate::run::Stage;
-use crate::{PipelineError, matrix, stores};
+use crate::{PipelineError, base_of_index, matrix, stores};
 use vprep_data::MappedNpy;
 use vprep_manifest::{BuildTable, Recipe};
 use vprep_store::{BuildSpec, resolve_parameters};
@@ -23,6 +23,8 @@ pub(crate) fn resolve(mut recipe: Recipe) -> Result<Recipe, PipelineError> {
         for name in &table.store {
             stores::find(name)?;
         }
+        table.store.sort();
+        table.store.dedup();
         table.k.sort_unstable();
         table.k.dedup();
         table.target.sort_by(f64::total_cmp);
@@ -44,6 +46,7 @@ pub(crate) fn run(
     let spec = BuildSpec { metric: stage.recipe.metric, unit_length, parameters: table.clone() };
     let dir = stage.outputs.create_dir(&index_dir(name))?;
     store.build(base.view(), &spec, &dir, progress)?;
+    base_of_index::write(&dir, &stage.inputs[Side::Base.vectors()].sha256)?;
     let facts = BuildFacts {
         engine: info.engine.to_owned(),
         version: info.version.clone(),

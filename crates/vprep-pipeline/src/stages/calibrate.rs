@@ -3,13 +3,17 @@
 use super::Outcome;
 use crate::dataset::{SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, index_dir};
 use crate::run::Stage;
-use crate::{PipelineError, stores, validate};
+use crate::{PipelineError, base_of_index, record, stores, validate};
 use std::fs;
 use std::path::Path;
 use vprep_calibrate::{Options, Queries, calibrate};
 use vprep_core::Metric;
-use vprep_data::MappedNpy;
+use vprep_data::{MappedNpy, content};
 use vprep_manifest::{CalibrateTable, Calibration, Inputs, Point, SCHEMA, Splits, canonical_json};
+use vprep_store::StoreError;
+
+/// Queries that are searched again where the truth has no record.
+const UNRECORDED: u64 = 16;
 
 pub(crate) fn run(
     name: &str,
@@ -27,12 +31,21 @@ pub(crate) fn run(
     check_metric(stage.recipe.truth.as_ref().and_then(|truth| truth.metric), metric, ids.path())?;
     validate::truth_holds(&base, &queries, &ids, &scores, metric, progress)?
         .map_err(|problem| PipelineError::ForeignTruth { path: ids.path().to_owned(), problem })?;
+    if record::read(stage.dir, "truth").is_none() {
+        // Nothing says that no better row is missing, so some queries are searched again.
+        validate::recheck(&base, &queries, &ids, metric, UNRECORDED, progress)?.map_err(
+            |problem| PipelineError::ForeignTruth { path: ids.path().to_owned(), problem },
+        )?;
+    }
     let splits = read_splits(&stage.dir.join(SPLITS), queries.rows() as u64)?;
-    let index = store.open(&stage.dir.join(index_dir(name)), base.view())?;
+    let dir = stage.dir.join(index_dir(name));
+    if !base_of_index::matches(&dir, &stage.inputs[Side::Base.vectors()].sha256) {
+        let (store, problem) = (info.name, "built from another base".to_owned());
+        return Err(StoreError::NoIndex { store, path: dir, problem }.into());
+    }
+    let index = store.open(&dir, base.view())?;
 
-    let digest = |name: &str| {
-        stage.inputs.get(name).expect("the stage declares its inputs; this is a bug").sha256.clone()
-    };
+    let digest = |name: &str| stage.inputs[name].sha256.clone();
     let inputs = Inputs {
         base: digest(Side::Base.vectors()),
         queries: digest(Side::Queries.vectors()),
@@ -56,7 +69,7 @@ pub(crate) fn run(
         rule: table.rule,
     };
     let engine = format!("{} {}", info.engine, info.version);
-    let known = known_points(stage.dir, name, &inputs, &engine);
+    let known = known_points(stage, name, &inputs, &engine)?;
     let (cells, points) =
         calibrate(store.as_ref(), index.as_ref(), &data, &options, known, progress)?;
     let reached = cells.iter().filter(|cell| cell.reached).count();
@@ -78,13 +91,26 @@ pub(crate) fn run(
     Ok(Outcome::new(&calibration.cells, summary))
 }
 
-/// What was measured before of the very same index, queries and truth.
-fn known_points(dir: &Path, store: &str, inputs: &Inputs, engine: &str) -> Vec<Point> {
-    fs::read_to_string(dir.join(calibration_file(store)))
-        .ok()
-        .and_then(|text| Calibration::parse(&text).ok())
-        .filter(|old| old.inputs == *inputs && old.engine == engine)
-        .map_or_else(Vec::new, |old| old.points)
+/// What was measured before of the very same index, queries and truth. Only points that this stage
+/// itself wrote are taken: the file must have the digest that its record states.
+fn known_points(
+    stage: &Stage<'_>,
+    store: &str,
+    inputs: &Inputs,
+    engine: &str,
+) -> Result<Vec<Point>, PipelineError> {
+    let file = calibration_file(store);
+    let path = stage.dir.join(&file);
+    let record = record::read(stage.dir, &format!("calibrate.{store}"));
+    let Some(written) = record.and_then(|record| record.outputs.get(&file).cloned()) else {
+        return Ok(Vec::new());
+    };
+    if !path.exists() || content(&path, stage.context.progress)? != written {
+        return Ok(Vec::new());
+    }
+    let text = fs::read_to_string(&path).map_err(PipelineError::read(&path))?;
+    let old = Calibration::parse(&text).map_err(PipelineError::dataset(&path))?;
+    Ok(if old.inputs == *inputs && old.engine == engine { old.points } else { Vec::new() })
 }
 
 fn check_metric(truth: Option<Metric>, dataset: Metric, path: &Path) -> Result<(), PipelineError> {

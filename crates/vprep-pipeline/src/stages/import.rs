@@ -5,9 +5,11 @@ use crate::PipelineError;
 use crate::dataset::Side;
 use crate::facts::ImportFacts;
 use crate::job::file_name;
-use crate::run::{Stage, tidy};
+use crate::paths::tidy;
+use crate::run::Stage;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use vprep_core::RowList;
@@ -148,19 +150,27 @@ fn describe(reader: &VectorReader) -> String {
     if columns.is_empty() { id.to_owned() } else { format!("{id}, {}", columns.join(", ")) }
 }
 
-/// The columns of the table: id, then the source's, those with a name of vprep's own renamed.
+/// The columns of the table: id, then the source's; one whose name is taken, by vprep or by a column
+/// before it, gets `source_` in front.
 fn fields(reader: &VectorReader) -> Vec<Arc<Field>> {
     let id = match reader.ids() {
         IdType::RowNumber | IdType::Int => DataType::Int64,
         IdType::Text => DataType::Utf8,
     };
+    let mut taken: HashSet<String> = [ROW, ID, PARENT_ROW].map(str::to_owned).into();
+    // A name that no rename needs stays with its owner.
+    let names = reader.columns().iter().map(|field| field.name());
+    let mut free: HashSet<&String> = names.filter(|name| !taken.contains(*name)).collect();
     let mut fields = vec![Arc::new(Field::new(ID, id, false))];
     for field in reader.columns() {
-        let taken = [ROW, ID, PARENT_ROW].contains(&field.name().as_str());
-        fields.push(match taken {
-            true => Arc::new(field.as_ref().clone().with_name(format!("source_{}", field.name()))),
-            false => field.clone(),
-        });
+        let mut name = field.name().clone();
+        if !free.remove(&name) {
+            while taken.contains(&name) || free.contains(&name) {
+                name.insert_str(0, "source_");
+            }
+        }
+        taken.insert(name.clone());
+        fields.push(Arc::new(field.as_ref().clone().with_name(name)));
     }
     fields
 }

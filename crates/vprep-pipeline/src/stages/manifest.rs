@@ -2,7 +2,7 @@
 
 use super::{Outcome, grouped};
 use crate::PipelineError;
-use crate::dataset::{MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, index_dir};
+use crate::dataset::{DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, index_dir};
 use crate::facts::{BuildFacts, ImportFacts, NormalizeFacts};
 use crate::job::{Job, jobs, portable};
 use crate::matrix;
@@ -11,7 +11,7 @@ use crate::run::Stage;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
-use vprep_data::{MappedNpy, content, files_below, slashed};
+use vprep_data::{DataError, MappedNpy, content, files_below, slashed};
 use vprep_manifest::{
     Counts, FileEntry, Manifest, Normalization, Role, Run, SCHEMA, StoreFacts, canonical_json,
 };
@@ -33,7 +33,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
 
     let earlier: Vec<Job> =
         jobs(stage.recipe, dir).into_iter().take_while(|job| *job != Job::Manifest).collect();
-    let facts = Facts::of(stage, &earlier);
+    let facts = Facts::of(stage, &earlier)?;
     let mut source_files = Vec::new();
     for side in Side::BOTH {
         let import: Option<ImportFacts> = facts.get(&format!("import.{}", side.name()))?;
@@ -89,27 +89,36 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     Ok(Outcome::new(&manifest.digest, summary))
 }
 
-/// What the earlier stages found out, those of them that have run.
-struct Facts<'a> {
+/// What the earlier stages found out. All of them: a manifest that leaves one out would say of its
+/// outputs nothing that can be checked.
+struct Facts {
     records: BTreeMap<String, Record>,
-    stage: &'a Stage<'a>,
 }
 
-impl<'a> Facts<'a> {
-    fn of(stage: &'a Stage<'_>, jobs: &[Job]) -> Facts<'a> {
-        let record = |job: &Job| Some((job.id(), record::read(stage.dir, &job.id())?));
-        Facts { records: jobs.iter().filter_map(record).collect(), stage }
+impl Facts {
+    fn of(stage: &Stage<'_>, jobs: &[Job]) -> Result<Self, PipelineError> {
+        let record = |job: &Job| match record::read(stage.dir, &job.id()) {
+            Some(record) => Ok((job.id(), record)),
+            None => Err(PipelineError::NoRecord {
+                path: stage.dir.join(&job.writes(stage.dir)[0]),
+                stage: job.id(),
+                dataset_toml: stage.dir.join(DATASET_TOML),
+            }),
+        };
+        Ok(Self { records: jobs.iter().map(record).collect::<Result<_, _>>()? })
     }
 
+    /// The facts of a stage; none if the recipe has no such stage.
     fn get<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>, PipelineError> {
-        if !self.records.contains_key(id) {
-            return Ok(None);
-        }
-        record::facts(self.stage.dir, id).map(Some)
+        let Some(record) = self.records.get(id) else { return Ok(None) };
+        serde_json::from_value(record.facts.clone()).map(Some).map_err(|error| {
+            let problem = format!("{error}; run the stage again");
+            DataError::Malformed { path: record::path(id).into(), problem }.into()
+        })
     }
 }
 
-fn run_facts(facts: &Facts<'_>) -> Run {
+fn run_facts(facts: &Facts) -> Run {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let stages: BTreeMap<_, _> =
         facts.records.iter().map(|(id, record)| (id.clone(), record.run.clone())).collect();

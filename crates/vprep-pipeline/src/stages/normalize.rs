@@ -64,12 +64,8 @@ pub(crate) fn run(
         stage.outputs.add(side.table(), content);
     }
     let stats = norms.stats;
-    let mut summary = format!(
-        "{} vectors to unit length (norms {:.4} to {:.4})",
-        grouped(rows),
-        stats.min,
-        stats.max
-    );
+    let mut summary =
+        format!("{} unit vectors; norms were {:.2} to {:.2}", grouped(rows), stats.min, stats.max);
     if stats.zero > 0 {
         let done = if drops { "dropped" } else { "kept" };
         summary += &format!(", {} zero vectors {done}", grouped(stats.zero));

@@ -3,7 +3,9 @@
 use super::{Outcome, grouped};
 use crate::PipelineError;
 use crate::dataset::{DATASET_TOML, SPLITS, Side, read_dataset};
-use crate::run::{Stage, tidy};
+use crate::paths::tidy;
+use crate::plan::as_written;
+use crate::run::Stage;
 use std::fs;
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -25,6 +27,13 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
                 found: recipe.metric,
                 wanted: stage.recipe.metric,
             });
+        }
+        for (name, content) in stage.inputs {
+            let file = name.trim_start_matches("parent:");
+            if as_written(&recipe, &parent, file).is_some_and(|written| written != *content) {
+                let dataset_toml = parent.join(DATASET_TOML);
+                return Err(PipelineError::SpoiledParent { path: parent.join(file), dataset_toml });
+            }
         }
     }
     let path = parent.join(Side::Base.vectors());

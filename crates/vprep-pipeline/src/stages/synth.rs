@@ -64,12 +64,11 @@ pub(crate) fn run(table: &SynthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         stage.outputs.add(side.table(), content);
     }
     let summary = format!(
-        "{} base vectors and {} queries of dim {} in {} clusters, seed {}",
+        "{} base vectors, {} queries, dim {}, {} clusters",
         grouped(table.rows),
         grouped(table.queries),
         table.dim,
-        grouped(model.clusters),
-        table.seed
+        grouped(model.clusters)
     );
     Ok(Outcome::new(table, summary).with_dim(model.dim))
 }

@@ -38,7 +38,11 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let mut scores = NpyWriter::<f32>::new(stage.outputs.create(TRUTH_SCORES)?, rows, cols)?;
     let mut tied = 0;
     let exact = Exact::new(base.view(), metric, progress)?;
+    let path = stage.dir.join(TRUTH_SCORES);
     exact.search(queries.view(), k, progress, |found| {
+        if found.scores.iter().any(|score| !score.is_finite()) {
+            return Err(PipelineError::HugeScores { path: path.clone() });
+        }
         ids.append(&found.rows)?;
         scores.append(&found.scores)?;
         tied += found.tied.iter().filter(|&&tied| tied).count() as u64;
@@ -55,12 +59,12 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         queries_tied_at_k: tied,
         duplicate_rows: matrix::duplicates(base.view(), progress)?,
     };
-    let summary = format!(
-        "top {k} by {metric}, {} queries x {} vectors; {} tied at k, {} duplicate rows",
-        grouped(rows),
-        grouped(found),
-        grouped(tied),
-        grouped(facts.duplicate_rows)
-    );
+    let mut summary =
+        format!("top {k} by {metric}, {} queries x {} rows", grouped(rows), grouped(found));
+    for (count, what) in [(tied, "queries tied at k"), (facts.duplicate_rows, "duplicate rows")] {
+        if count > 0 {
+            summary += &format!(", {} {what}", grouped(count));
+        }
+    }
     Ok(Outcome::new(&facts, summary))
 }

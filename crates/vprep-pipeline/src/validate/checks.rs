@@ -2,7 +2,8 @@
 
 use super::Check;
 use super::truth::{recheck, truth_holds};
-use crate::dataset::{MANIFEST, calibration_file, index_dir};
+use crate::base_of_index;
+use crate::dataset::{MANIFEST, calibration_file, index_dir, outputs_in};
 use crate::matrix;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -47,6 +48,56 @@ impl<'a> Checker<'a> {
         let stated = &self.manifest.digest;
         let result = equal("digest", stated, &computed);
         self.note(MANIFEST, "digest of the manifest", result);
+    }
+
+    /// What the recipe makes, what is stated and what lies there are the same things.
+    pub(crate) fn complete(&mut self) -> Result<(), Interrupted> {
+        let manifest = self.manifest;
+        let recipe = &manifest.recipe;
+        let has = |role| manifest.file(role).is_some();
+        let stated = [
+            ("truth", recipe.truth.is_some(), manifest.truth.is_some()),
+            ("split", recipe.split.is_some(), manifest.split.is_some()),
+            ("subset", recipe.subset.is_some(), manifest.subset.is_some()),
+            ("normalize", recipe.normalize.is_some(), manifest.normalization.is_some()),
+            ("truth", has(Role::TruthIds) && has(Role::TruthScores), manifest.truth.is_some()),
+            ("build", has(Role::Index), !manifest.stores.is_empty()),
+            (
+                "calibrate",
+                has(Role::Calibration),
+                manifest.stores.values().any(|store| !store.cells.is_empty()),
+            ),
+        ];
+        let of_recipe = stated.into_iter().find(|(_, made, stated)| made != stated);
+        let built = recipe.build.keys().eq(manifest.stores.keys());
+        let calibrated = recipe.calibrated_stores();
+        let cells =
+            |store: &String| manifest.stores.get(store).is_some_and(|s| !s.cells.is_empty());
+        let result = match of_recipe {
+            Some((stage, true, _)) => Err(format!("nothing is stated of `{stage}`")),
+            Some((stage, false, _)) => Err(format!("no `{stage}` made what is stated of it")),
+            None if !built => Err("the stores are not those that the recipe builds".to_owned()),
+            None if !calibrated.iter().all(cells) => {
+                Err("a store of the recipe's [calibrate] has no results".to_owned())
+            }
+            None => Ok(()),
+        };
+        self.note(MANIFEST, "complete", result);
+
+        let listed = |output: &String| {
+            let below = format!("{output}/");
+            let names = |file: &FileEntry| file.path == *output || file.path.starts_with(&below);
+            output == MANIFEST || manifest.files.iter().any(names)
+        };
+        let result = match outputs_in(self.dir) {
+            Err(error) => Err(error.to_string()),
+            Ok(outputs) => match outputs.into_iter().find(|output| !listed(output)) {
+                Some(output) => Err(format!("{output} is not listed; run `vprep manifest`")),
+                None => Ok(()),
+            },
+        };
+        self.note(MANIFEST, "lists every file of the dataset", result);
+        Ok(())
     }
 
     /// Size and sha256 of every file, and that no file lies outside the dataset.
@@ -217,7 +268,8 @@ impl<'a> Checker<'a> {
             let result = match content(&dir, self.progress) {
                 Err(error) => Err(problem(error)?),
                 Ok(found) => equal("digest", &facts.index_sha256, &found.sha256)
-                    .and_then(|()| self.all_listed(&name, &dir)),
+                    .and_then(|()| self.all_listed(&name, &dir))
+                    .and_then(|()| self.index_of_base(&dir)),
             };
             self.note(&name, "the index calibrated", result);
             if facts.cells.is_empty() {
@@ -231,6 +283,14 @@ impl<'a> Checker<'a> {
             self.note(&file, "measured on this data, as in the manifest", result);
         }
         Ok(())
+    }
+
+    fn index_of_base(&self, dir: &Path) -> Result<(), String> {
+        let base = self.manifest.file(Role::Base).map(|file| file.sha256.as_str()).unwrap_or("");
+        match base_of_index::matches(dir, base) {
+            true => Ok(()),
+            false => Err("it was built from another base".to_owned()),
+        }
     }
 
     fn all_listed(&self, name: &str, dir: &Path) -> Result<(), String> {
@@ -249,6 +309,14 @@ impl<'a> Checker<'a> {
         let facts = &self.manifest.stores[store];
         let sha256 = |role| self.manifest.file(role).map(|file| file.sha256.as_str()).unwrap_or("");
         let inputs = &calibration.inputs;
+        let engine = format!("{} {}", facts.engine, facts.version);
+        equal("engine", &engine, &calibration.engine)?;
+        equal("metric", &self.manifest.metric, &calibration.metric)?;
+        if let Some(table) = &self.manifest.recipe.calibrate {
+            equal("rule", &table.rule, &calibration.rule)?;
+            let cap = |value: Option<u32>| value.map_or("none".to_owned(), |v| v.to_string());
+            equal("cap", &cap(table.max_value), &cap(calibration.max_value))?;
+        }
         equal("base", &sha256(Role::Base), &inputs.base.as_str())?;
         equal("queries", &sha256(Role::Queries), &inputs.queries.as_str())?;
         equal("truth", &sha256(Role::TruthIds), &inputs.truth_ids.as_str())?;

@@ -6,7 +6,7 @@ mod truth;
 
 pub(crate) use checks::splits_hold;
 pub use report::{Check, Report};
-pub(crate) use truth::truth_holds;
+pub(crate) use truth::{recheck, truth_holds};
 
 use crate::{Context, PipelineError};
 use checks::Checker;
@@ -31,6 +31,7 @@ pub fn validate(
     let dir = manifest.parent().unwrap_or(Path::new(""));
     let mut checker = Checker::new(dir, &parsed, context.progress);
     checker.manifest();
+    checker.complete()?;
     checker.files()?;
     checker.vectors()?;
     checker.tables()?;

@@ -20,8 +20,8 @@ pub(crate) fn truth_holds(
     metric: Metric,
     progress: &dyn Progress,
 ) -> Result<Result<(), String>, Interrupted> {
-    let shape = (queries.rows(), ids.cols());
-    if (ids.rows(), ids.cols()) != shape || (scores.rows(), scores.cols()) != shape {
+    let shape = (ids.rows(), ids.cols());
+    if ids.rows() != queries.rows() || (scores.rows(), scores.cols()) != shape {
         return Ok(Err(format!(
             "ids are {} x {} and scores {} x {} for {} queries",
             ids.rows(),

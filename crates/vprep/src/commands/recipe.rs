@@ -18,17 +18,9 @@ use vprep_pipeline::{
 struct RunReport<'a> {
     schema: u32,
     dataset: String,
-    stages: Vec<StageReport<'a>>,
+    stages: &'a [Done],
     cells: Vec<Cell>,
     manifest: Option<String>,
-}
-
-#[derive(Serialize)]
-struct StageReport<'a> {
-    stage: &'a str,
-    ran: bool,
-    summary: &'a str,
-    seconds: f64,
 }
 
 /// What `plan --json` prints.
@@ -59,11 +51,14 @@ pub(crate) fn run(
     let (recipe, recipe_dir, dir) = open(&args.recipe, global)?;
     let mut dataset = Dataset::for_recipe(&recipe, &recipe_dir, &dir, context)?;
     let mut stages: Vec<Done> = Vec::new();
-    dataset.run_all(args.until.as_deref(), |done| {
+    let removed = dataset.run_all(args.until.as_deref(), |done| {
         output.stage(done);
         stages.push(done.clone());
     })?;
-    if stages.iter().all(|done| !done.ran) {
+    for file in &removed {
+        output.note(format_args!("removed {file}: no stage of this recipe makes it"));
+    }
+    if removed.is_empty() && stages.iter().all(|done| !done.ran) {
         output.note(format_args!("all {} stages are up to date, nothing was done", stages.len()));
     }
     let ended = |command: &str| stages.iter().any(|done| done.stage.starts_with(command));
@@ -72,15 +67,7 @@ pub(crate) fn run(
     let report = RunReport {
         schema: SCHEMA,
         dataset: dir.display().to_string(),
-        stages: stages
-            .iter()
-            .map(|done| StageReport {
-                stage: &done.stage,
-                ran: done.ran,
-                summary: &done.summary,
-                seconds: done.seconds,
-            })
-            .collect(),
+        stages: &stages,
         cells: cells.clone(),
         manifest: manifest.clone(),
     };

@@ -13,22 +13,16 @@ use vprep_manifest::{
     BuildTable, ImportTable, ManifestTable, NormalizeTable, Recipe, SCHEMA, SplitTable,
     SubsetTable, SynthTable, TruthTable,
 };
-use vprep_pipeline::{Context, Dataset, Done, Job, Side, read_dataset, relative, source_files};
+use vprep_pipeline::{
+    Context, Dataset, Done, Job, Side, parent_dataset, read_dataset, source_files,
+};
 
 /// What a stage's command prints with `--json`.
 #[derive(Serialize)]
-struct StageReport {
+struct StageReport<'a> {
     schema: u32,
     dataset: String,
-    stages: Vec<Ran>,
-}
-
-#[derive(Serialize)]
-struct Ran {
-    stage: String,
-    ran: bool,
-    summary: String,
-    seconds: f64,
+    stages: &'a [Done],
 }
 
 pub(crate) fn import(
@@ -39,7 +33,7 @@ pub(crate) fn import(
 ) -> Result<Option<Kind>, CliError> {
     let dir = dataset(global)?;
     let table = ImportTable {
-        files: source_files(&args.files, &dir)?,
+        files: source_files(&args.files, Path::new(""), &dir)?,
         vector_column: args.vector_column.clone(),
         id_column: args.id_column.clone(),
     };
@@ -90,10 +84,7 @@ pub(crate) fn subset(
 ) -> Result<Option<Kind>, CliError> {
     let dir = dataset(global)?;
     let parent = read_dataset(&args.from)?;
-    let from = relative(&args.from, &dir)?;
-    if from.as_os_str().is_empty() {
-        return Err(vprep_pipeline::PipelineError::OwnParent { path: dir }.into());
-    }
+    let from = parent_dataset(&args.from, &dir)?;
     let target = Dataset::open_or_create(&dir, Some(parent.metric), context)?;
     let table = SubsetTable { from: Some(from), rows: args.rows, seed: args.seed };
     finish(target, |r| r.subset = Some(table), |job| matches!(job, Job::Subset(_)), output)
@@ -156,18 +147,8 @@ fn finish(
     target.edit(edit)?;
     let done = target.run_command(wanted)?;
     done.iter().for_each(|done| output.stage(done));
-    print(target.dir(), done, output)?;
+    let dataset = target.dir().display().to_string();
+    let report = StageReport { schema: SCHEMA, dataset, stages: &done };
+    output.result(&report, String::new)?;
     Ok(None)
-}
-
-fn print(dir: &Path, done: Vec<Done>, output: &Output) -> Result<(), CliError> {
-    let ran = |done: Done| Ran {
-        stage: done.stage,
-        ran: done.ran,
-        summary: done.summary,
-        seconds: done.seconds,
-    };
-    let stages = done.into_iter().map(ran).collect();
-    let report = StageReport { schema: SCHEMA, dataset: dir.display().to_string(), stages };
-    output.result(&report, String::new)
 }
