@@ -47,6 +47,7 @@ mod matrix;
 mod paths;
 mod plan;
 mod record;
+mod resolve;
 mod run;
 mod stages;
 pub mod stores;
@@ -60,4 +61,5 @@ pub use dataset::{
 pub use error::PipelineError;
 pub use job::{Job, STAGES, check_stage};
 pub use plan::{Plan, Reason, Step, plan};
-pub use run::{Dataset, Done, parent_dataset, resolve, source_files};
+pub use resolve::{parent_dataset, resolve, source_files};
+pub use run::{Dataset, Done};

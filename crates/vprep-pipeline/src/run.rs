@@ -2,9 +2,10 @@
 
 use crate::dataset::{self, DATASET_TOML, Side, read_dataset};
 use crate::job::{Input, Job, STAGES, jobs};
-use crate::paths::{self, tidy};
+use crate::paths::tidy;
 use crate::plan::{Digests, Plan, Reason, Sources, Step, last_writer, own_inputs, plan_with};
 use crate::record::{self, Record};
+use crate::resolve::resolve;
 use crate::stages::{self, Outcome};
 use crate::{Context, PipelineError};
 use serde::Serialize;
@@ -15,7 +16,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 use vprep_core::Metric;
-use vprep_data::read::expand;
 use vprep_data::{Content, DataError, MappedNpy, Transaction, Workdir};
 use vprep_manifest::{Recipe, StageRun, canonical_json};
 
@@ -305,7 +305,10 @@ impl<'a> Dataset<'a> {
         loop {
             let plan = plan_with(&self.recipe, &dir, Sources::All, &mut digests)?;
             let within = until.map_or(plan.steps.len(), |until| {
-                plan.steps.iter().take_while(|step| !comes_after(&step.job, until)).count()
+                // A subset of another dataset comes before stages that a recipe names first.
+                let last = plan.steps.iter().rposition(|step| step.job.command() == until);
+                let earlier = plan.steps.iter().take_while(|step| !comes_after(&step.job, until));
+                last.map_or_else(|| earlier.count(), |last| last + 1)
             });
             let steps = &plan.steps[..within];
             let first = steps.iter().position(|step| step.stale.is_some());
@@ -423,10 +426,14 @@ impl<'a> Dataset<'a> {
     /// Makes the directory what the recipe says: writes `dataset.toml` if it says something else,
     /// and removes outputs that no stage of the recipe makes, which belong to other data.
     fn settle(&mut self) -> Result<Vec<String>, PipelineError> {
+        let base = self.dir.join(Side::Base.vectors());
+        if !base.exists() {
+            // Nothing was made, so nothing is to be said of it.
+            return Ok(Vec::new());
+        }
         if self.recipe.dim.is_none() {
             // A recipe need not state the dimension; the dataset does.
-            let base = MappedNpy::<f32>::open(&self.dir.join(Side::Base.vectors()))?;
-            self.recipe.dim = Some(base.cols() as u32);
+            self.recipe.dim = Some(MappedNpy::<f32>::open(&base)?.cols() as u32);
         }
         let written: Vec<String> =
             jobs(&self.recipe, &self.dir).iter().flat_map(|job| job.writes(&self.dir)).collect();
@@ -475,74 +482,4 @@ fn missing(dir: &Path, file: &str) -> PipelineError {
         _ => "run",
     };
     PipelineError::MissingInput { path: dir.join(file), command }
-}
-
-/// A recipe with its patterns expanded, its paths relative to the dataset, and its build
-/// parameters filled in.
-///
-/// # Errors
-///
-/// If the recipe lacks something, `dir` holds another dataset, a pattern matches nothing, or a
-/// store or a parameter is not known.
-pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe, PipelineError> {
-    let mut recipe = recipe.clone();
-    recipe.check_whole().map_err(|error| PipelineError::Usage(error.to_string()))?;
-    if dir.join(DATASET_TOML).exists() {
-        let found = read_dataset(dir)?.name;
-        if found != recipe.name {
-            let (path, wanted) = (dir.to_owned(), recipe.name);
-            return Err(PipelineError::OtherDataset { path, found, wanted });
-        }
-    }
-    if let Some(import) = &mut recipe.import {
-        for table in [&mut import.base, &mut import.queries].into_iter().flatten() {
-            table.files = source_files(&table.files, recipe_dir, dir)?;
-        }
-    }
-    if let Some(from) = recipe.subset.as_mut().and_then(|subset| subset.from.as_mut()) {
-        *from = parent_dataset(&recipe_dir.join(&from), dir)?;
-    }
-    stages::build::resolve(recipe)
-}
-
-/// Source files or patterns, relative to `from`, in numeric order and relative to the dataset.
-///
-/// # Errors
-///
-/// If one is missing, a pattern matches nothing, or one is a file that vprep itself makes there.
-pub fn source_files(
-    files: &[PathBuf],
-    from: &Path,
-    dir: &Path,
-) -> Result<Vec<PathBuf>, PipelineError> {
-    let own = dataset::outputs_in(dir)?;
-    if paths::relative(from, dir).is_ok_and(|path| path.as_os_str().is_empty())
-        && files.iter().all(|file| !dir.join(file).exists())
-    {
-        // A dataset.toml names the files themselves. They may be gone: what was made of them
-        // stands until something needs them again.
-        return Ok(files.to_vec());
-    }
-    let relative = |file: &PathBuf| {
-        let path = paths::relative(file, dir)?;
-        match own.iter().any(|output| path == Path::new(output)) {
-            true => Err(PipelineError::OwnSource { path: file.clone() }),
-            false => Ok(path),
-        }
-    };
-    expand(files, from)?.iter().map(relative).collect()
-}
-
-/// The directory of a parent, relative to the dataset.
-///
-/// # Errors
-///
-/// If it is no dataset, or the dataset itself.
-pub fn parent_dataset(parent: &Path, dir: &Path) -> Result<PathBuf, PipelineError> {
-    read_dataset(parent)?;
-    let path = paths::relative(parent, dir)?;
-    if path.as_os_str().is_empty() {
-        return Err(PipelineError::OwnParent { path: dir.to_owned() });
-    }
-    Ok(path)
 }

@@ -169,6 +169,19 @@ fn a_command_refuses_an_input_that_is_out_of_date() {
 }
 
 #[test]
+fn a_run_ends_where_it_is_told_to() {
+    let made = Made::new();
+    made.flip("base.f32.npy");
+    made.flip("truth.ids.npy");
+    let mut ran = Vec::new();
+    let mut dataset = made.dataset(&recipe());
+    dataset.run_all(Some("split"), |done| ran.push(done.stage.clone())).expect("runs");
+    assert_eq!(ran.last().map(String::as_str), Some("split"));
+    drop(dataset);
+    assert_eq!(names(&made.stale(&recipe()))[0], "truth");
+}
+
+#[test]
 fn another_dataset_is_not_written_over() {
     let made = Made::new();
     let mut other = recipe();

@@ -1,0 +1,78 @@
+//! Recipes as a dataset holds them: patterns expanded, paths relative to its directory, defaults
+//! filled in.
+
+use crate::dataset::{self, DATASET_TOML, read_dataset};
+use crate::{PipelineError, paths, stages};
+use std::path::{Path, PathBuf};
+use vprep_data::read::expand;
+use vprep_manifest::Recipe;
+
+/// A recipe with its patterns expanded, its paths relative to the dataset, and its build
+/// parameters filled in.
+///
+/// # Errors
+///
+/// If the recipe lacks something, `dir` holds another dataset, a pattern matches nothing, or a
+/// store or a parameter is not known.
+pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe, PipelineError> {
+    let mut recipe = recipe.clone();
+    recipe.check_whole().map_err(|error| PipelineError::Usage(error.to_string()))?;
+    if dir.join(DATASET_TOML).exists() {
+        let found = read_dataset(dir)?.name;
+        if found != recipe.name {
+            let (path, wanted) = (dir.to_owned(), recipe.name);
+            return Err(PipelineError::OtherDataset { path, found, wanted });
+        }
+    }
+    if let Some(import) = &mut recipe.import {
+        for table in [&mut import.base, &mut import.queries].into_iter().flatten() {
+            table.files = source_files(&table.files, recipe_dir, dir)?;
+        }
+    }
+    if let Some(from) = recipe.subset.as_mut().and_then(|subset| subset.from.as_mut()) {
+        *from = parent_dataset(&recipe_dir.join(&from), dir)?;
+    }
+    stages::build::resolve(recipe)
+}
+
+/// Source files or patterns, relative to `from`, in numeric order and relative to the dataset.
+///
+/// # Errors
+///
+/// If one is missing, a pattern matches nothing, or one is a file that vprep itself makes there.
+pub fn source_files(
+    files: &[PathBuf],
+    from: &Path,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, PipelineError> {
+    let own = dataset::outputs_in(dir)?;
+    if paths::relative(from, dir).is_ok_and(|path| path.as_os_str().is_empty())
+        && files.iter().all(|file| !dir.join(file).exists())
+    {
+        // A dataset.toml names the files themselves. They may be gone: what was made of them
+        // stands until something needs them again.
+        return Ok(files.to_vec());
+    }
+    let relative = |file: &PathBuf| {
+        let path = paths::relative(file, dir)?;
+        match own.iter().any(|output| path == Path::new(output)) {
+            true => Err(PipelineError::OwnSource { path: file.clone() }),
+            false => Ok(path),
+        }
+    };
+    expand(files, from)?.iter().map(relative).collect()
+}
+
+/// The directory of a parent, relative to the dataset.
+///
+/// # Errors
+///
+/// If it is no dataset, or the dataset itself.
+pub fn parent_dataset(parent: &Path, dir: &Path) -> Result<PathBuf, PipelineError> {
+    read_dataset(parent)?;
+    let path = paths::relative(parent, dir)?;
+    if path.as_os_str().is_empty() {
+        return Err(PipelineError::OwnParent { path: dir.to_owned() });
+    }
+    Ok(path)
+}
