@@ -49,6 +49,7 @@ fn four_fifths_of_curl_hashing_included() {
             ratios.push(curl / times[1]);
         }
     }
-    let best = ratios.iter().copied().fold(0.0, f64::max);
-    assert!(best >= 0.8, "{ratios:?} of curl's throughput");
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[ratios.len() / 2];
+    assert!(median >= 0.8, "{ratios:?} of curl's throughput");
 }
