@@ -1,0 +1,197 @@
+//! The tables of a recipe, one for each stage.
+
+use crate::Rule;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use vprep_core::Metric;
+
+/// Build parameters of a store by name, as the store itself declares them (`vprep stores`).
+pub type BuildTable = BTreeMap<String, u32>;
+
+/// Where the data comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SourceTable {
+    /// What it is called.
+    pub name: String,
+    /// Where it is had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Which version of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Its licence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// How to cite it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub citation: Option<String>,
+}
+
+/// The files of both roles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ImportTables {
+    /// The base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<ImportTable>,
+    /// The queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<ImportTable>,
+}
+
+/// Files with vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ImportTable {
+    /// Files or patterns, read in numeric order (`part-2` before `part-10`).
+    pub files: Vec<PathBuf>,
+    /// The column with the vectors; the only list of numbers unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector_column: Option<String>,
+    /// The column with the ids; `id`, `_id` or the row number unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_column: Option<String>,
+}
+
+/// Seeded clustered vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SynthTable {
+    /// Rows of the base.
+    pub rows: u64,
+    /// Values in a vector.
+    pub dim: u32,
+    /// Rows of the queries.
+    pub queries: u64,
+    /// Seed.
+    #[serde(default)]
+    pub seed: u64,
+    /// Number of clusters; the square root of `rows` unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u64>,
+}
+
+/// What to do with zero vectors, which have no direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ZeroRule {
+    /// Stop and name their rows.
+    #[default]
+    Error,
+    /// Leave the rows out.
+    Drop,
+    /// Keep them as they are.
+    Keep,
+}
+
+impl ZeroRule {
+    /// The name in files and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Drop => "drop",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// Bring vectors to unit length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NormalizeTable {
+    /// What to do with zero vectors.
+    #[serde(default)]
+    pub zero: ZeroRule,
+}
+
+/// Draw a part of the base by the rule of `vprep_core::sample`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SubsetTable {
+    /// Directory of the parent dataset; this dataset's own base unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<PathBuf>,
+    /// Rows to keep.
+    pub rows: u64,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// Draw the calibration queries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct SplitTable {
+    /// How many queries tune; the others prove.
+    pub calibration: u64,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for SplitTable {
+    fn default() -> Self {
+        Self { calibration: 200, seed: 0 }
+    }
+}
+
+/// Find the exact neighbours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct TruthTable {
+    /// Neighbours of each query.
+    pub k: u32,
+    /// Metric; the dataset's unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+}
+
+impl Default for TruthTable {
+    fn default() -> Self {
+        Self { k: 100, metric: None }
+    }
+}
+
+/// Find the search setting of each store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CalibrateTable {
+    /// Recall to reach, each between 0 and 1.
+    pub target: Vec<f64>,
+    /// Neighbours to ask for; 10 and 100 unless told.
+    #[serde(default = "ten_and_hundred")]
+    pub k: Vec<u32>,
+    /// Stores; every one that the recipe builds unless told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub store: Vec<String>,
+    /// Largest knob value to try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_value: Option<u32>,
+    /// When a target counts as reached.
+    #[serde(default)]
+    pub rule: Rule,
+}
+
+/// Write the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ManifestTable {}
+
+/// Check everything at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ValidateTable {
+    /// How many queries, drawn by seed, are searched again by the plain float64 reference.
+    pub recheck: u64,
+}
+
+impl Default for ValidateTable {
+    fn default() -> Self {
+        Self { recheck: 16 }
+    }
+}
+
+fn ten_and_hundred() -> Vec<u32> {
+    vec![10, 100]
+}
