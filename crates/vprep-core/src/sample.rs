@@ -31,14 +31,19 @@ pub const fn key(seed: u64, row: u64) -> u64 {
 pub const RULE: &str =
     "n smallest keys splitmix64(seed xor splitmix64(row)) over parent rows, in parent order";
 
-/// A sample of `take` of the rows `0..total`.
-#[derive(Clone, Copy, Debug)]
+/// The same where some rows are kept in any case, as manifests state it.
+pub const RULE_WITH_KEPT: &str = "the rows kept in any case, and of the others the smallest keys \
+    splitmix64(seed xor splitmix64(row)) over parent rows, n in all, in parent order";
+
+/// A sample of some of the rows `0..total`.
+#[derive(Clone, Debug)]
 pub struct Sample {
     seed: u64,
     total: u64,
-    take: u64,
-    /// Largest key kept.
-    threshold: u64,
+    /// Largest key drawn; none if no row is drawn.
+    threshold: Option<u64>,
+    /// Rows in the sample whatever their key, a bit each.
+    kept: Vec<u64>,
 }
 
 impl Sample {
@@ -48,40 +53,81 @@ impl Sample {
     ///
     /// If `take` is greater than `total`.
     pub fn new(seed: u64, total: u64, take: u64) -> Self {
+        Self::with_kept(seed, total, take, [])
+    }
+
+    /// Finds the sample of `take` rows in which the rows `kept` are in any case, each once. The
+    /// others have the smallest keys of the rest, so samples nest as long as `kept` is the same.
+    ///
+    /// # Panics
+    ///
+    /// If `take` is greater than `total`, `kept` holds more than `take` rows or one not below
+    /// `total`.
+    pub fn with_kept(
+        seed: u64,
+        total: u64,
+        take: u64,
+        kept: impl IntoIterator<Item = u64>,
+    ) -> Self {
         assert!(take <= total, "a sample of {take} from {total} rows");
-        Self { seed, total, take, threshold: threshold(seed, total, take) }
+        let mut bits = Vec::new();
+        let mut draw = take;
+        for row in kept {
+            assert!(row < total, "row {row} of {total} kept");
+            bits.resize(total.div_ceil(64) as usize, 0);
+            let (word, bit) = place(row);
+            if bits[word] & bit == 0 {
+                bits[word] |= bit;
+                draw = draw.checked_sub(1).expect("no more rows are kept than taken");
+            }
+        }
+        let mut sample = Self { seed, total, threshold: None, kept: bits };
+        sample.threshold = sample.find_threshold(draw);
+        sample
     }
 
     /// Whether `row` is in the sample.
     pub fn contains(&self, row: u64) -> bool {
-        self.take > 0 && row < self.total && key(self.seed, row) <= self.threshold
+        let drawn = self.threshold.is_some_and(|threshold| key(self.seed, row) <= threshold);
+        row < self.total && (drawn || self.is_kept(row))
+    }
+
+    /// Whether `row` is in the sample whatever its key.
+    pub fn is_kept(&self, row: u64) -> bool {
+        let (word, bit) = place(row);
+        self.kept.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// The rows of the sample, ascending.
     pub fn rows(self) -> impl Iterator<Item = u64> {
         (0..self.total).filter(move |&row| self.contains(row))
     }
+
+    /// The `draw`-th smallest key of the rows that are not kept anyway. Keys are uniform, so the
+    /// bucket that holds it is found by counting keys by their upper 16 bits, and only that
+    /// bucket's keys are collected.
+    fn find_threshold(&self, draw: u64) -> Option<u64> {
+        let keys = || {
+            let rows = (0..self.total).filter(|&row| !self.is_kept(row));
+            rows.map(|row| key(self.seed, row))
+        };
+        let last = draw.checked_sub(1)?;
+        let mut counts = vec![0u64; 1 << 16];
+        keys().for_each(|key| counts[(key >> 48) as usize] += 1);
+        let mut before = 0;
+        let mut bucket = 0;
+        while before + counts[bucket] <= last {
+            before += counts[bucket];
+            bucket += 1;
+        }
+        let mut keys: Vec<u64> = keys().filter(|key| key >> 48 == bucket as u64).collect();
+        Some(*keys.select_nth_unstable((last - before) as usize).1)
+    }
 }
 
-/// The `take`-th smallest key. Keys are uniform, so the bucket that holds it is found by counting
-/// keys by their upper 16 bits, and only that bucket's keys are collected.
-fn threshold(seed: u64, total: u64, take: u64) -> u64 {
-    if take == 0 {
-        return 0;
-    }
-    let mut counts = vec![0u64; 1 << 16];
-    for row in 0..total {
-        counts[(key(seed, row) >> 48) as usize] += 1;
-    }
-    let mut before = 0;
-    let mut bucket = 0;
-    while before + counts[bucket] < take {
-        before += counts[bucket];
-        bucket += 1;
-    }
-    let mut keys: Vec<u64> =
-        (0..total).map(|row| key(seed, row)).filter(|key| key >> 48 == bucket as u64).collect();
-    *keys.select_nth_unstable((take - before - 1) as usize).1
+/// The word and the bit of a row.
+fn place(row: u64) -> (usize, u64) {
+    ((row / 64) as usize, 1 << (row % 64))
 }
 
 #[cfg(test)]
@@ -106,6 +152,24 @@ mod tests {
             plain.truncate(take as usize);
             plain.sort_unstable();
             let rows: Vec<u64> = Sample::new(seed, total, take).rows().collect();
+            prop_assert_eq!(rows, plain);
+        }
+
+        #[test]
+        fn kept_rows_are_in_and_the_rest_are_the_smallest_keys(
+            seed: u64,
+            kept in proptest::collection::btree_set(0u64..300, 0..40),
+            part in 0.0f64..=1.0,
+        ) {
+            let take = kept.len() as u64 + ((300 - kept.len()) as f64 * part) as u64;
+            let mut others: Vec<u64> = (0..300).filter(|row| !kept.contains(row)).collect();
+            others.sort_by_key(|&row| key(seed, row));
+            others.truncate(take as usize - kept.len());
+            let mut plain: Vec<u64> = others.into_iter().chain(kept.iter().copied()).collect();
+            plain.sort_unstable();
+            let sample = Sample::with_kept(seed, 300, take, kept.iter().copied());
+            prop_assert!(kept.iter().all(|&row| sample.is_kept(row)));
+            let rows: Vec<u64> = sample.rows().collect();
             prop_assert_eq!(rows, plain);
         }
     }
