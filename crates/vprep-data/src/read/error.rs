@@ -69,6 +69,60 @@ pub enum Problem {
         column: String,
     },
 
+    /// The file name tells no format of texts that vprep knows.
+    #[error(
+        "{}; texts are .tsv, .txt, .jsonl or .ndjson, each also with .gz or .zst, or .parquet",
+        unknown(extension.as_deref())
+    )]
+    UnknownTexts {
+        /// What follows the last dot.
+        extension: Option<String>,
+    },
+    /// No rows of text.
+    #[error("holds no text")]
+    NoTexts,
+    /// Columns of which none, or more than one, may be the texts.
+    #[error(
+        "which column holds the texts cannot be told from {columns}; name it with --text-column"
+    )]
+    WhichText {
+        /// The columns.
+        columns: String,
+    },
+    /// A tsv with more fields than id and text.
+    #[error(
+        "has {count} fields on its first line; say which is the text with --text-column, by number \
+         (as in 3), or by name if the first line holds names"
+    )]
+    WhichField {
+        /// Fields on the first line.
+        count: usize,
+    },
+    /// A line that is no row.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A column of texts that holds something else.
+    #[error("column `{column}` is of type {found}, and texts are strings")]
+    NotTexts {
+        /// The column.
+        column: String,
+        /// Its type.
+        found: String,
+    },
+    /// Rows without text or id.
+    #[error("{rows}: column `{column}` is null")]
+    NullText {
+        /// The rows.
+        rows: RowList,
+        /// The column.
+        column: String,
+    },
+
     /// No rows, or no values in them.
     #[error("holds no vectors ({rows} x {dim})")]
     Empty {
@@ -342,7 +396,12 @@ impl Problem {
 impl Failure for ReadError {
     fn kind(&self) -> Kind {
         match self.problem {
-            Problem::Pattern { .. } | Problem::NoColumns { .. } => Kind::Usage,
+            Problem::UnknownTexts { .. }
+            | Problem::WhichText { .. }
+            | Problem::WhichField { .. }
+            | Problem::NotTexts { .. }
+            | Problem::Pattern { .. }
+            | Problem::NoColumns { .. } => Kind::Usage,
             Problem::Io { .. }
             | Problem::Directory { .. }
             | Problem::NoMatch
@@ -376,7 +435,10 @@ impl Failure for ReadError {
             | Problem::EmptyVector { .. }
             | Problem::Overflow { .. }
             | Problem::NullId { .. }
-            | Problem::IdRange { .. } => Kind::Data,
+            | Problem::IdRange { .. }
+            | Problem::NoTexts
+            | Problem::Line { .. }
+            | Problem::NullText { .. } => Kind::Data,
         }
     }
 }

@@ -37,6 +37,7 @@ mod npy;
 mod npy_header;
 mod parquet;
 mod reader;
+mod texts;
 
 pub use batch::{Batch, Ids, non_finite_rows};
 pub use error::{Problem, ReadError};
@@ -44,6 +45,7 @@ pub use expand::expand;
 pub use format::Format;
 pub(crate) use npy_header::NpyHeader;
 pub use reader::{IdType, ReadOptions, VectorReader};
+pub use texts::{TextBatch, TextOptions, TextReader};
 
 /// The most values that a vector has. Headers that declare more belong to other files.
 pub const MAX_DIM: u64 = 1 << 20;
