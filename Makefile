@@ -4,10 +4,12 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/vprep/target
 VPREP_CACHE ?= $(HOME)/.cache/vprep
 VENV := $(VPREP_CACHE)/venv
 VPREP := $(CARGO_TARGET_DIR)/release/vprep
+TESTHUB := $(CARGO_TARGET_DIR)/release/vprep-testhub
 CARGO_FLAGS := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build quickstart calibrate validate test test-rust test-python setup lint fmt doc deny bless
+.PHONY: help build quickstart dataset-100k dataset-300k dataset-1m calibrate validate test \
+	test-rust test-python testhub setup bench-300k lint fmt doc deny bless
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +19,15 @@ build: ## Build the command, optimised
 
 quickstart: build ## Build, then make the quickstart dataset and print its calibration (2 minutes once compiled)
 	$(VPREP) run pipelines/quickstart.toml
+
+dataset-100k: build ## 100,000 x 768 Cohere vectors from the internet (TIME100)
+	$(VPREP) run pipelines/cohere-100k.toml
+
+dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the internet (TIME300)
+	$(VPREP) run pipelines/cohere-300k.toml
+
+dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (TIME1M)
+	$(VPREP) run pipelines/cohere-1m.toml
 
 calibrate: build ## Calibrate the quickstart dataset to recall 0.95
 	$(VPREP) calibrate -d datasets/quickstart --target 0.95
@@ -29,8 +40,14 @@ test: setup test-rust test-python ## Set up and run every test
 test-rust: ## Unit, property, conformance and command-line tests
 	cargo test $(CARGO_FLAGS) --workspace
 
-test-python: build setup ## Compare the command with numpy and pyarrow, and break it
-	VPREP_BIN=$(VPREP) $(VENV)/bin/python -m pytest -q tests
+test-python: build testhub setup ## Compare the command with numpy, pyarrow and huggingface_hub, and break it
+	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python -m pytest -q tests
+
+testhub:
+	cargo build $(CARGO_FLAGS) -p vprep-testkit --bin vprep-testhub
+
+bench-300k: build testhub setup ## dataset-300k at full size from a server on this machine: times and memory
+	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python benches/dataset_300k.py $(VPREP_CACHE)/bench-300k
 
 # The environment is made anew when the requirements change, and appears whole or not at all.
 setup: $(VENV)/.requirements-$(shell cksum < tests/requirements.txt | cut -d ' ' -f 1) ## Install what the tests need (a Python environment in the cache)

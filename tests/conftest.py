@@ -20,6 +20,8 @@ class Vprep:
     def __init__(self, home):
         self.binary = os.environ["VPREP_BIN"]
         self.home = Path(home)
+        # Set for every command, on top of the environment.
+        self.always = {}
 
     def __call__(self, *args, code=0, **environment):
         """Runs a command line and returns the finished process; its exit code must be `code`."""
@@ -47,7 +49,7 @@ class Vprep:
 
     def environment(self, **more):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("VPREP_")}
-        return {**kept, **more}
+        return {**kept, **self.always, **more}
 
     def start(self, *args):
         return subprocess.Popen(

@@ -1,21 +1,14 @@
-"""Python's huggingface_hub downloads from the test hub, unmodified.
-
-Run by hand, in an environment with pytest and huggingface_hub:
-
-    VPREP_TESTHUB=path/to/vprep-testhub python -m pytest crates/vprep-testkit/tests/python
-
-Every download runs in a process of its own, as the library reads its environment once.
-"""
+"""Python's huggingface_hub downloads from the test hub, unmodified: the hub that vprep is tested
+against is not vprep's own idea of the protocol."""
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
+
+from hub import Hub
 
 PINNED = "5c38ec7c405ec4b44b94cc5a9bb96e735b38267a"
 LARGE = 30_000_000
@@ -59,55 +52,10 @@ SETUP = {
 }
 
 
-class Hub:
-    def __init__(self, folder: Path):
-        setup = folder / "setup.json"
-        setup.write_text(json.dumps(SETUP))
-        program = os.environ.get("VPREP_TESTHUB", "vprep-testhub")
-        self.child = subprocess.Popen([program, setup], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.url = self.child.stdout.readline().strip()
-        self.home = folder / "home"
-
-    def control(self, method, path, value=None):
-        body = None if value is None else json.dumps(value).encode()
-        request = urllib.request.Request(f"{self.url}/_test/{path}", body, method=method)
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
-
-    def fault(self, path, fault, **rest):
-        self.control("POST", "faults", {"path": path, "fault": fault, **rest})
-
-    def log(self):
-        """The requests since the last call, but for one that the library makes once a day."""
-        log = self.control("GET", "log")
-        self.control("DELETE", "log")
-        return [entry for entry in log if entry["target"] != "/api/agent-harnesses"]
-
-    def python(self, code, **env):
-        """Prints an expression, or the names of the exception's classes."""
-        script = f"""
-import hashlib, sys
-import huggingface_hub
-from huggingface_hub import HfApi, hf_hub_download, snapshot_download
-def sha256(path): return hashlib.sha256(open(path, "rb").read()).hexdigest()
-try:
-    print({code})
-except Exception as error:
-    print(" ".join(kind.__name__ for kind in type(error).__mro__))
-    print(error, file=sys.stderr)
-"""
-        env = {"PATH": os.environ["PATH"], "HF_HOME": str(self.home), "HF_ENDPOINT": self.url, **env}
-        done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-
 @pytest.fixture
 def hub(tmp_path):
-    hub = Hub(tmp_path)
-    yield hub
-    hub.child.stdin.close()
-    assert hub.child.wait(10) == 0
+    with Hub(tmp_path, SETUP) as hub:
+        yield hub
 
 
 def train_sha256(hub):

@@ -29,15 +29,23 @@ pub fn content(path: &Path, progress: &dyn Progress) -> Result<Content, DataErro
     if !path.is_dir() {
         return file_content(path, progress);
     }
-    let mut total = Content { bytes: 0, sha256: String::new() };
-    let mut lines = Sha256::new();
+    let mut files = Vec::new();
     for file in files_below(path)? {
-        let content = file_content(&path.join(&file), progress)?;
-        total.bytes += content.bytes;
-        lines.update(format!("{}  {}\n", content.sha256, slashed(&file)));
+        files.push((slashed(&file), file_content(&path.join(&file), progress)?));
     }
-    total.sha256 = hex(&lines.finalize());
-    Ok(total)
+    Ok(listing_content(files))
+}
+
+/// The digest of a directory whose files are known by path (with `/`) and content.
+pub fn listing_content(mut files: Vec<(String, Content)>) -> Content {
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut lines = Sha256::new();
+    let mut bytes = 0;
+    for (path, content) in files {
+        bytes += content.bytes;
+        lines.update(format!("{}  {path}\n", content.sha256));
+    }
+    Content { bytes, sha256: hex(&lines.finalize()) }
 }
 
 /// The files below a directory, relative to it, sorted by their `/` form.

@@ -24,15 +24,20 @@
 mod digest;
 mod error;
 mod guard;
+mod neighbors;
 mod npy;
 mod publish;
+mod qrels;
 pub mod read;
 mod table;
 
-pub use digest::{Content, content, files_below, slashed};
+pub use digest::{Content, content, files_below, listing_content, slashed};
 pub use error::DataError;
+pub use neighbors::{PublishedNeighbors, read_neighbors};
 pub use npy::{Element, MappedNpy, NpyWriter};
 pub use publish::{StagedFile, Transaction, Workdir};
+pub use qrels::{Judgement, read_qrels};
 pub use table::{
-    ID, PARENT_ROW, ROW, TableWriter, copy_rows, read_i64_column, read_table, table_shape,
+    ID, KEPT, Lineage, PARENT_ROW, ROW, TableWriter, copy_rows, read_i64_column, read_table,
+    read_true_rows, table_shape,
 };

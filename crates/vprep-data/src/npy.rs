@@ -11,10 +11,11 @@
 
 use crate::read::NpyHeader;
 use crate::{DataError, StagedFile};
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use vprep_core::MatrixView;
 
@@ -112,7 +113,35 @@ impl MappedNpy<f32> {
     pub fn view(&self) -> MatrixView<'_> {
         MatrixView::new(self.values(), self.cols)
     }
+
+    /// The matrix in blocks of 8,192 rows, in order, for passes that look at each row once:
+    /// the memory of a block is given back when the next one is asked for, so that a pass over a
+    /// large file takes no more than a block.
+    pub fn blocks(&self) -> impl Iterator<Item = MatrixView<'_>> {
+        (0..self.rows).step_by(BLOCK_ROWS).map(|first| {
+            if let Some(before) = first.checked_sub(BLOCK_ROWS) {
+                self.release(before..first);
+            }
+            self.view().slice(first..(first + BLOCK_ROWS).min(self.rows))
+        })
+    }
+
+    /// Gives the memory of rows back to the system; whoever reads them again gets them from the
+    /// file. Best effort.
+    fn release(&self, rows: Range<usize>) {
+        let bytes = self.cols * size_of::<f32>();
+        let (start, length) = (self.offset + rows.start * bytes, rows.len() * bytes);
+        #[expect(
+            unsafe_code,
+            reason = "a read-only mapping of a file has nothing to lose: pages are read again"
+        )]
+        let _ =
+            unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, length) };
+    }
 }
+
+/// Rows of a block.
+const BLOCK_ROWS: usize = 8_192;
 
 /// Writes a matrix row by row.
 #[derive(Debug)]
@@ -196,6 +225,26 @@ mod tests {
         assert_eq!(matrix.view().row(1), [4.0, 5.0, 6.0]);
         let error = MappedNpy::<i32>::open(&path).expect_err("floats").to_string();
         assert!(error.ends_with("expected <i4 in C order with two dimensions"), "{error}");
+    }
+
+    #[test]
+    fn blocks_are_the_matrix_again_and_again() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let workdir = Workdir::lock(dir.path()).expect("locks");
+        let mut transaction = workdir.begin().expect("begins");
+        let file = transaction.create("x.npy").expect("creates");
+        let values: Vec<f32> = (0..3 * (2 * BLOCK_ROWS + 5)).map(|i| i as f32).collect();
+        let mut writer = NpyWriter::<f32>::new(file, values.len() as u64 / 3, 3).expect("writes");
+        writer.append(&values).expect("writes");
+        writer.finish().expect("syncs");
+        transaction.commit().expect("commits");
+        let matrix = MappedNpy::<f32>::open(&dir.path().join("x.npy")).expect("maps");
+        for _ in 0..2 {
+            let blocks: Vec<f32> =
+                matrix.blocks().flat_map(|block| block.data().to_vec()).collect();
+            assert_eq!(blocks, values);
+        }
+        assert_eq!(matrix.values(), values, "what was given back is read again");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::guard::guard;
 use crate::{Content, DataError, StagedFile};
-use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::{BatchCoalescer, filter_record_batch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -20,6 +20,8 @@ pub const ROW: &str = "row";
 pub const ID: &str = "id";
 /// In a subset, the row that each row had in the parent.
 pub const PARENT_ROW: &str = "parent_row";
+/// In a subset that keeps some rows in any case, whether the row is one of them.
+pub const KEPT: &str = "kept";
 
 const BATCH: usize = 8_192;
 const ROW_GROUP: usize = 128 * 1_024;
@@ -142,8 +144,17 @@ pub fn table_shape(path: &Path) -> Result<(SchemaRef, u64), DataError> {
     Ok((builder.schema().clone(), u64::try_from(rows).unwrap_or(0)))
 }
 
-/// Copies the rows of `source` for which `keep` holds into `file`, numbered anew. With
-/// `parent_row`, each row says where it stood.
+/// What a copied row says of where it comes from.
+pub enum Lineage<'a> {
+    /// Nothing.
+    None,
+    /// The row that it was.
+    ParentRow,
+    /// The row that it was, and whether it was kept in any case.
+    Kept(&'a dyn Fn(u64) -> bool),
+}
+
+/// Copies the rows of `source` for which `keep` holds into `file`, numbered anew.
 ///
 /// # Errors
 ///
@@ -151,7 +162,7 @@ pub fn table_shape(path: &Path) -> Result<(SchemaRef, u64), DataError> {
 pub fn copy_rows(
     source: &Path,
     file: StagedFile,
-    parent_row: bool,
+    lineage: &Lineage<'_>,
     keep: impl Fn(u64) -> bool,
     progress: &dyn Progress,
 ) -> Result<Content, DataError> {
@@ -159,25 +170,61 @@ pub fn copy_rows(
     let kept: Vec<usize> = (0..schema.fields().len())
         .filter(|&i| {
             let name = schema.field(i).name();
-            name != ROW && !(parent_row && name == PARENT_ROW)
+            let replaced =
+                !matches!(lineage, Lineage::None) && (name == PARENT_ROW || name == KEPT);
+            name != ROW && !replaced
         })
         .collect();
-    let parent = Arc::new(Field::new(PARENT_ROW, DataType::Int64, false));
-    let fields = kept.iter().map(|&i| schema.fields()[i].clone());
-    let mut writer = TableWriter::new(file, fields.chain(parent_row.then_some(parent)))?;
+    let mut fields: Vec<_> = kept.iter().map(|&i| schema.fields()[i].clone()).collect();
+    if !matches!(lineage, Lineage::None) {
+        fields.push(Arc::new(Field::new(PARENT_ROW, DataType::Int64, false)));
+    }
+    if matches!(lineage, Lineage::Kept(_)) {
+        fields.push(Arc::new(Field::new(KEPT, DataType::Boolean, false)));
+    }
+    let mut writer = TableWriter::new(file, fields)?;
     read_table(source, progress, |batch, first| {
         let rows = first..first + batch.num_rows() as u64;
         let mask: BooleanArray = rows.clone().map(|row| Some(keep(row))).collect();
         let chosen = filter_record_batch(&batch, &mask)
             .map_err(|error| DataError::malformed(source, error.to_string()))?;
         let mut columns: Vec<_> = kept.iter().map(|&i| chosen.column(i).clone()).collect();
-        if parent_row {
-            let rows = rows.filter(|&row| keep(row)).map(|row| row as i64);
+        let rows = rows.filter(|&row| keep(row));
+        if !matches!(lineage, Lineage::None) {
+            let rows = rows.clone().map(|row| row as i64);
             columns.push(Arc::new(Int64Array::from_iter_values(rows)));
+        }
+        if let Lineage::Kept(is_kept) = lineage {
+            columns.push(Arc::new(BooleanArray::from_iter(rows.map(|row| Some(is_kept(row))))));
         }
         writer.append(chosen.num_rows(), &columns)
     })?;
     writer.finish()
+}
+
+/// The rows for which a whole column of booleans, as `kept` is one, is true.
+///
+/// # Errors
+///
+/// If the file cannot be read, has no such column, or it is of another type or holds nulls.
+pub fn read_true_rows(
+    path: &Path,
+    name: &str,
+    progress: &dyn Progress,
+) -> Result<Vec<u64>, DataError> {
+    let mut rows = Vec::new();
+    read_table(path, progress, |batch, first| {
+        let column = batch.column_by_name(name).and_then(|column| column.as_boolean_opt());
+        match column {
+            Some(column) if column.null_count() == 0 => {
+                let numbered = (first..).zip(column.values());
+                rows.extend(numbered.filter(|(_, kept)| *kept).map(|(row, _)| row));
+                Ok(())
+            }
+            _ => Err(DataError::malformed(path, format!("no whole boolean column `{name}`"))),
+        }
+    })?;
+    Ok(rows)
 }
 
 /// Reads a whole column of 64-bit integers, as `parent_row` is one.
@@ -243,7 +290,7 @@ mod tests {
         let mut transaction = workdir.begin().expect("begins");
         let file = transaction.create("b.parquet").expect("creates");
         let source = dir.path().join("a.parquet");
-        copy_rows(&source, file, true, |row| row % 3 == 1, &Silent).expect("copies");
+        copy_rows(&source, file, &Lineage::ParentRow, |row| row % 3 == 1, &Silent).expect("copies");
         transaction.commit().expect("commits");
         let copy = dir.path().join("b.parquet");
         let rows = read_i64_column(&copy, ROW, &Silent).expect("reads");

@@ -31,8 +31,10 @@ pub struct Manifest {
     pub counts: Counts,
     /// Every file, by path.
     pub files: Vec<FileEntry>,
-    /// Where the data comes from, as the recipe says.
+    /// Where the data comes from, as the recipe or else the catalogue says.
     pub source: Option<SourceTable>,
+    /// What was fetched, and how far it could be verified; none if the files were there.
+    pub fetched: Option<FetchFacts>,
     /// The files that were imported, in order, by content.
     pub source_files: Vec<SourceFile>,
     /// How the vectors were brought to unit length.
@@ -107,6 +109,33 @@ pub struct FileEntry {
     pub sha256: String,
 }
 
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchFacts {
+    /// A name of the catalogue, a repository of the hub or an address, without credentials.
+    pub source: String,
+    /// The commit of a hub repository.
+    pub revision: Option<String>,
+    /// The files, by path.
+    pub files: Vec<FetchedFile>,
+}
+
+/// A file that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchedFile {
+    /// Path below `raw/`.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Digest of the content.
+    pub sha256: String,
+    /// By what it was verified: `digest` (one that the catalogue or the hub names), `archive` (a
+    /// member of an archive with such a digest), `length` or `nothing` (where nobody names one).
+    pub verified: String,
+}
+
 /// A file that was imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +192,30 @@ pub struct SubsetFacts {
     pub parent_rows: u64,
     /// sha256 of the parent's `base.f32.npy`.
     pub parent_sha256: String,
+    /// Rows kept in any case; none if every row was drawn.
+    pub kept: Option<KeptFacts>,
+}
+
+/// Rows that a subset keeps whatever their key, since somebody judged them relevant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeptFacts {
+    /// The files of judgements.
+    pub judgements: Vec<Judgements>,
+    /// Rows that they call relevant.
+    pub rows: u64,
+    /// How many of these would have been drawn without them.
+    pub drawn_anyway: u64,
+}
+
+/// A file of relevance judgements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judgements {
+    /// File name without its directory.
+    pub name: String,
+    /// Digest of the content.
+    pub sha256: String,
 }
 
 /// The draw of the calibration queries.

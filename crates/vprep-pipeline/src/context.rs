@@ -1,6 +1,8 @@
 //! What every stage is given.
 
+use std::path::Path;
 use vprep_core::Progress;
+use vprep_fetch::{Catalog, Options, Rewrite};
 use vprep_manifest::Tool;
 
 /// Progress, interruption, and which tool this is.
@@ -9,12 +11,51 @@ pub struct Context<'a> {
     pub progress: &'a dyn Progress,
     /// What manifests say made them.
     pub tool: Tool,
+    /// How public data is fetched.
+    pub network: Network,
+}
+
+/// How public data is fetched.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Whether to do without the network.
+    pub offline: bool,
+    /// Connections at once.
+    pub jobs: usize,
+    /// The catalogue.
+    pub catalog: Catalog,
+    /// Addresses to ask in place of others.
+    pub rewrite: Vec<Rewrite>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { offline: false, jobs: 4, catalog: Catalog::built_in(), rewrite: Vec::new() }
+    }
+}
+
+impl Network {
+    /// The options of a fetch into a directory, with what the environment says about the hub.
+    pub fn options(&self, into: &Path) -> Options {
+        let options = Options::new(into);
+        Options {
+            offline: self.offline || options.offline,
+            jobs: self.jobs,
+            catalog: self.catalog.clone(),
+            rewrite: self.rewrite.clone(),
+            ..options
+        }
+    }
 }
 
 impl<'a> Context<'a> {
     /// A context of this version of vprep, of an unknown commit.
     pub fn new(progress: &'a dyn Progress) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { progress, tool: Tool { name: "vprep".to_owned(), version, commit: None } }
+        Self {
+            progress,
+            tool: Tool { name: "vprep".to_owned(), version, commit: None },
+            network: Network::default(),
+        }
     }
 }

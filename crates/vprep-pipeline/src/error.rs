@@ -6,6 +6,7 @@ use vprep_calibrate::CalibrateError;
 use vprep_core::{Failure, Interrupted, Kind, Metric, RowList};
 use vprep_data::DataError;
 use vprep_data::read::ReadError;
+use vprep_fetch::FetchError;
 use vprep_knn::KnnError;
 use vprep_manifest::FormatError;
 use vprep_store::StoreError;
@@ -233,6 +234,16 @@ pub enum PipelineError {
         /// The dataset.
         path: PathBuf,
     },
+    /// Published neighbours of a whole base, given for a part of it.
+    #[error("{}: holds the neighbours of a whole base, and this dataset is {rows} of {parent_rows} rows: a subset has no truth but its own; leave --neighbors out", path.display())]
+    NeighborsOfParent {
+        /// The file.
+        path: PathBuf,
+        /// Rows of the subset.
+        rows: u64,
+        /// Rows of the whole.
+        parent_rows: u64,
+    },
     /// Checks that found a difference, where a recipe asks for none.
     #[error("{}: {failed} of {total} checks failed: {first}", path.display())]
     ChecksFailed {
@@ -259,6 +270,9 @@ pub enum PipelineError {
     /// A source file.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// Public data.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// Exact search.
     #[error(transparent)]
     Knn(#[from] KnnError),
@@ -309,6 +323,7 @@ impl Failure for PipelineError {
             | Self::OtherDataset { .. }
             | Self::UnknownStore { .. }
             | Self::OwnParent { .. }
+            | Self::NeighborsOfParent { .. }
             | Self::OtherMetric { .. } => Kind::Usage,
             Self::BadDataset { .. }
             | Self::NoDataset { .. }
@@ -332,6 +347,7 @@ impl Failure for PipelineError {
             Self::ChecksFailed { .. } => Kind::Check,
             Self::Data(error) => error.kind(),
             Self::Read(error) => error.kind(),
+            Self::Fetch(error) => error.kind(),
             Self::Knn(error) => error.kind(),
             Self::Store(error) => error.kind(),
             Self::Calibrate(error) => error.kind(),

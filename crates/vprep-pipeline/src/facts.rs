@@ -2,7 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use vprep_manifest::{NormStats, SourceFile, ZeroRule};
+use vprep_manifest::{FetchFacts, NormStats, SourceFile, SourceTable, ZeroRule};
+
+/// Facts of `fetch`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FetchStageFacts {
+    /// What the catalogue says of the source.
+    pub(crate) about: Option<SourceTable>,
+    /// Digest of the catalogue's entry.
+    pub(crate) entry: Option<String>,
+    pub(crate) fetched: FetchFacts,
+}
+
+/// Facts of `manifest`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ManifestFacts {
+    /// The manifest's digest.
+    pub(crate) digest: String,
+    /// Digest of what the fetch found out.
+    pub(crate) fetched: Option<String>,
+}
 
 /// Facts of `import`.
 #[derive(Debug, Serialize, Deserialize)]

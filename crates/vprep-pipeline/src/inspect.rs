@@ -117,7 +117,7 @@ fn describe(
     columns: Vec<String>,
     context: &Context<'_>,
 ) -> Result<SetFacts, PipelineError> {
-    let Norms { stats, non_finite, unit, .. } = norms(matrix, context.progress)?;
+    let Norms { stats, non_finite, unit, .. } = norms(std::iter::once(matrix), context.progress)?;
     Ok(SetFacts {
         file: path.display().to_string(),
         rows: matrix.rows() as u64,
@@ -127,7 +127,7 @@ fn describe(
         norms: stats,
         unit_length: unit,
         non_finite_rows: non_finite.total(),
-        duplicate_rows: duplicates(matrix, context.progress)?,
+        duplicate_rows: duplicates(std::iter::once(matrix), context.progress)?,
     })
 }
 

@@ -1,20 +1,23 @@
 //! The stages of a recipe as jobs: what each reads, writes and depends on.
 
-use crate::PipelineError;
 use crate::dataset::{
     MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, index_dir,
 };
+use crate::{PipelineError, stages};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use vprep_fetch::Source;
 use vprep_manifest::{
-    BuildTable, CalibrateTable, ImportTable, NormalizeTable, Recipe, SplitTable, SubsetTable,
-    SynthTable, TruthTable, ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, FetchTable, ImportTable, NormalizeTable, RAW, Recipe, SplitTable,
+    SubsetTable, SynthTable, TruthTable, ValidateTable, ZeroRule,
 };
 
 /// One stage with its table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Job {
+    /// Fetch public data.
+    Fetch(FetchTable),
     /// Read vectors from files.
     Import(Side, ImportTable),
     /// Make up vectors.
@@ -52,7 +55,8 @@ pub(crate) enum Input {
 }
 
 /// The commands, in the order in which stages run: what `--until` takes.
-pub const STAGES: [&str; 10] = [
+pub const STAGES: [&str; 11] = [
+    "fetch",
     "import",
     "synth",
     "normalize",
@@ -67,7 +71,7 @@ pub const STAGES: [&str; 10] = [
 
 /// The jobs of a resolved recipe, in order. `dir` is the dataset.
 pub(crate) fn jobs(recipe: &Recipe, dir: &Path) -> Vec<Job> {
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<Job> = recipe.fetch.clone().map(Job::Fetch).into_iter().collect();
     let import = recipe.import.clone().unwrap_or_default();
     for (side, table) in Side::BOTH.into_iter().zip([import.base, import.queries]) {
         jobs.extend(table.map(|table| Job::Import(side, table)));
@@ -105,6 +109,7 @@ impl Job {
     /// The command that runs it.
     pub fn command(&self) -> &'static str {
         match self {
+            Self::Fetch(_) => "fetch",
             Self::Import(..) => "import",
             Self::Synth(_) => "synth",
             Self::Normalize(..) => "normalize",
@@ -141,17 +146,34 @@ impl Job {
             serde_json::to_value(table).expect("tables are JSON; this is a bug")
         }
         match self {
-            Self::Import(_, table) => json!({
-                "vector-column": table.vector_column,
-                "id-column": table.id_column,
-            }),
+            Self::Import(_, table) => {
+                let mut parameters = json!({
+                    "vector-column": table.vector_column,
+                    "id-column": table.id_column,
+                });
+                let fetched = table.files.iter().filter(|path| recipe.is_fetched(path));
+                let fetched: Vec<&PathBuf> = fetched.collect();
+                if !fetched.is_empty() {
+                    parameters["fetched"] = value(&fetched);
+                }
+                parameters
+            }
+            Self::Fetch(table) => value(table),
             Self::Synth(table) => value(table),
             Self::Normalize(_, table) => value(table),
-            Self::Subset(table) => json!({
-                "rows": table.rows,
-                "seed": table.seed,
-                "inherits": table.from.is_some(),
-            }),
+            Self::Subset(table) => {
+                let mut parameters = json!({
+                    "rows": table.rows,
+                    "seed": table.seed,
+                    "inherits": table.from.is_some(),
+                });
+                if !table.keep_relevant.is_empty() {
+                    let names: Vec<_> =
+                        table.keep_relevant.iter().map(|path| file_name(path)).collect();
+                    parameters["keep-relevant"] = value(&names);
+                }
+                parameters
+            }
             Self::Split(table) => value(table),
             Self::Truth(table) => json!({
                 "k": table.k,
@@ -165,7 +187,7 @@ impl Job {
                 "rule": table.rule,
             }),
             Self::Manifest => value(&portable(recipe)),
-            Self::Validate(table) => value(table),
+            Self::Validate(table) => json!({ "recheck": table.recheck }),
         }
     }
 
@@ -174,27 +196,27 @@ impl Job {
         let own =
             |paths: &[&str]| paths.iter().map(|path| Input::Own((*path).to_owned())).collect();
         match self {
-            Self::Import(_, table) => {
-                let outside = |(i, path): (usize, &PathBuf)| Input::Outside {
-                    name: format!("{i:08}:{}", file_name(path)),
-                    path: dir.join(path),
-                };
-                table.files.iter().enumerate().map(outside).collect()
-            }
-            Self::Synth(_) => Vec::new(),
+            Self::Import(_, table) => sources(&table.files, "", recipe, dir),
+            Self::Fetch(_) | Self::Synth(_) => Vec::new(),
             Self::Normalize(side, NormalizeTable { zero: ZeroRule::Drop }) => {
                 own(&[side.vectors(), side.table()])
             }
             Self::Normalize(side, _) => own(&[side.vectors()]),
-            Self::Subset(SubsetTable { from: Some(from), .. }) => {
-                let parent = dir.join(from);
-                let outside = |name: String| {
-                    let path = parent.join(&name);
-                    Input::Outside { name: format!("parent:{name}"), path }
+            Self::Subset(table) => {
+                let mut inputs: Vec<Input> = match &table.from {
+                    Some(from) => {
+                        let parent = dir.join(from);
+                        let outside = |name: String| {
+                            let path = parent.join(&name);
+                            Input::Outside { name: format!("parent:{name}"), path }
+                        };
+                        self.writes(dir).into_iter().map(outside).collect()
+                    }
+                    None => own(&[Side::Base.vectors(), Side::Base.table()]),
                 };
-                self.writes(dir).into_iter().map(outside).collect()
+                inputs.extend(sources(&table.keep_relevant, "judgements", recipe, dir));
+                inputs
             }
-            Self::Subset(_) => own(&[Side::Base.vectors(), Side::Base.table()]),
             Self::Split(_) => own(&[Side::Queries.vectors()]),
             Self::Truth(_) => own(&[Side::Base.vectors(), Side::Queries.vectors()]),
             Self::Build(..) => own(&[Side::Base.vectors()]),
@@ -210,6 +232,7 @@ impl Job {
                 let mut files: Vec<String> = jobs(recipe, dir)
                     .iter()
                     .take_while(|job| **job != Self::Manifest)
+                    .filter(|job| !job.outputs_may_go())
                     .flat_map(|job| job.writes(dir))
                     .collect();
                 files.sort();
@@ -219,9 +242,17 @@ impl Job {
             Self::Validate(_) => {
                 let mut inputs = Self::Manifest.reads(recipe, dir);
                 inputs.push(Input::Own(MANIFEST.to_owned()));
+                let neighbors = recipe.validate.as_ref().and_then(|table| table.neighbors.clone());
+                inputs.extend(sources(neighbors.as_slice(), "neighbors", recipe, dir));
                 inputs
             }
         }
+    }
+
+    /// Whether the outputs are only raw material: they may be deleted to save space, and are made
+    /// again when a stage needs them.
+    pub(crate) fn outputs_may_go(&self) -> bool {
+        matches!(self, Self::Fetch(_))
     }
 
     /// Files and directories that the job writes, relative to the dataset.
@@ -229,6 +260,7 @@ impl Job {
         let list = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
         let both = |side: Side| [side.vectors(), side.table()];
         match self {
+            Self::Fetch(_) => list(&[RAW]),
             Self::Import(side, _) => list(&both(*side)),
             Self::Synth(_) => list(&Side::BOTH.map(both).concat()),
             Self::Normalize(side, NormalizeTable { zero: ZeroRule::Drop }) => list(&both(*side)),
@@ -251,18 +283,44 @@ impl Job {
     }
 }
 
+/// Files that a job reads from outside the dataset, numbered so that their order is kept, and the
+/// directory of fetched files if any of them is one.
+fn sources(files: &[PathBuf], what: &str, recipe: &Recipe, dir: &Path) -> Vec<Input> {
+    let (fetched, files): (Vec<_>, Vec<_>) = files.iter().partition(|path| recipe.is_fetched(path));
+    let outside = |(i, path): (usize, &PathBuf)| Input::Outside {
+        name: format!("{what}{i:08}:{}", file_name(path)),
+        path: dir.join(path),
+    };
+    let own = (!fetched.is_empty()).then(|| Input::Own(RAW.to_owned()));
+    own.into_iter().chain(files.into_iter().enumerate().map(outside)).collect()
+}
+
 /// The recipe without what says the same in another way: directories of source files, and the
 /// dimension, which a recipe may leave out.
 pub(crate) fn portable(recipe: &Recipe) -> Recipe {
-    let mut recipe = Recipe { dim: None, ..recipe.clone() };
-    let strip = |path: &mut PathBuf| *path = PathBuf::from(file_name(path));
+    let whole = recipe;
+    let mut recipe = Recipe { dim: None, ..whole.clone() };
+    if let Some(table) = &mut recipe.fetch
+        && let Ok(source @ Source::Web { .. }) = stages::fetch::source(table)
+    {
+        // Its query may hold a key.
+        table.source = source.to_string();
+    }
+    let strip = |path: &mut PathBuf| {
+        if !whole.is_fetched(path) {
+            *path = PathBuf::from(file_name(path));
+        }
+    };
     if let Some(import) = &mut recipe.import {
         for table in [&mut import.base, &mut import.queries].into_iter().flatten() {
             table.files.iter_mut().for_each(strip);
         }
     }
-    if let Some(from) = recipe.subset.as_mut().and_then(|subset| subset.from.as_mut()) {
-        strip(from);
+    if let Some(neighbors) = recipe.validate.as_mut().and_then(|table| table.neighbors.as_mut()) {
+        strip(neighbors);
+    }
+    if let Some(subset) = &mut recipe.subset {
+        subset.from.iter_mut().chain(&mut subset.keep_relevant).for_each(strip);
     }
     recipe
 }

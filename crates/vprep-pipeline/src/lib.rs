@@ -53,7 +53,7 @@ mod stages;
 pub mod stores;
 pub mod validate;
 
-pub use context::Context;
+pub use context::{Context, Network};
 pub use dataset::{
     DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, default_k,
     index_dir, locate, read_calibration, read_dataset, read_recipe,

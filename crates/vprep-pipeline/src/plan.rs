@@ -9,7 +9,7 @@
 
 use crate::job::{Input, Job, jobs};
 use crate::record::{self, Record};
-use crate::{Context, PipelineError};
+use crate::{Context, PipelineError, stages};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs;
@@ -190,6 +190,7 @@ pub(crate) fn plan_with(
                 continue;
             }
             stale[i] = match digests.own(&file)? {
+                None if job.outputs_may_go() => None,
                 None => Some(Reason::OutputMissing(file)),
                 Some(found) if Some(&found) != written => Some(Reason::OutputChanged(file)),
                 Some(_) => None,
@@ -259,6 +260,19 @@ impl Before<'_> {
         }
         if record.parameters != job.parameters(self.recipe) {
             return Ok(Some(Reason::Parameters));
+        }
+        if let (Job::Fetch(table), Sources::All) = (job, self.sources)
+            && stages::fetch::entry(table, digests.context) != stages::fetch::recorded_entry(record)
+        {
+            return Ok(Some(Reason::Input("the catalogue's entry".to_owned())));
+        }
+        if *job == Job::Manifest {
+            let fetch = self.jobs.iter().position(|job| matches!(job, Job::Fetch(_)));
+            let fetch = fetch.and_then(|place| self.records[place].as_ref());
+            let known = record.facts.get("fetched").and_then(|digest| digest.as_str());
+            if stages::manifest::fetched_digest(fetch).as_deref() != known {
+                return Ok(Some(Reason::Input("what was fetched".to_owned())));
+            }
         }
         let inputs = job.reads(self.recipe, self.dir);
         if record.inputs.len() != inputs.len() {

@@ -15,7 +15,20 @@ use vprep_manifest::Recipe;
 /// If the recipe lacks something, `dir` holds another dataset, a pattern matches nothing, or a
 /// store or a parameter is not known.
 pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe, PipelineError> {
+    let whole = recipe;
+    let resolve_files = |files: &mut Vec<PathBuf>| {
+        let (fetched, mut others): (Vec<_>, Vec<_>) =
+            files.drain(..).partition(|path| whole.is_fetched(path));
+        if !others.is_empty() {
+            others = source_files(&others, recipe_dir, dir)?;
+        }
+        *files = [fetched, others].concat();
+        Ok::<(), PipelineError>(())
+    };
     let mut recipe = recipe.clone();
+    if let Some(table) = &recipe.fetch {
+        stages::fetch::source(table)?;
+    }
     recipe.check_whole().map_err(|error| PipelineError::Usage(error.to_string()))?;
     if dir.join(DATASET_TOML).exists() {
         let found = read_dataset(dir)?.name;
@@ -26,8 +39,16 @@ pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe,
     }
     if let Some(import) = &mut recipe.import {
         for table in [&mut import.base, &mut import.queries].into_iter().flatten() {
-            table.files = source_files(&table.files, recipe_dir, dir)?;
+            resolve_files(&mut table.files)?;
         }
+    }
+    if let Some(table) = &mut recipe.subset {
+        resolve_files(&mut table.keep_relevant)?;
+    }
+    if let Some(table) = &mut recipe.validate {
+        let mut neighbors = table.neighbors.take().into_iter().collect();
+        resolve_files(&mut neighbors)?;
+        table.neighbors = neighbors.pop();
     }
     if let Some(from) = recipe.subset.as_mut().and_then(|subset| subset.from.as_mut()) {
         *from = parent_dataset(&recipe_dir.join(&from), dir)?;

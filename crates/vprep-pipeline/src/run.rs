@@ -85,7 +85,7 @@ impl Outputs<'_> {
         Ok(path)
     }
 
-    /// Notes the digest of a finished file.
+    /// Notes the digest of a finished file, or of a directory whose digest is known.
     pub(crate) fn add(&mut self, file: &str, content: Content) {
         self.contents.insert(file.to_owned(), content);
     }
@@ -394,7 +394,9 @@ impl<'a> Dataset<'a> {
         }
         let Outputs { transaction, mut contents, dirs } = stage.outputs;
         for (name, path) in dirs {
-            contents.insert(name, vprep_data::content(&path, self.context.progress)?);
+            if !contents.contains_key(&name) {
+                contents.insert(name, vprep_data::content(&path, self.context.progress)?);
+            }
         }
         recipe.dim = recipe.dim.or(outcome.dim);
         let seconds = clock.elapsed().as_secs_f64();

@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Show the stages of a recipe, which are up to date, and why the others are not
     Plan(PlanArgs),
+    /// Fetch public data, whole and verified, into a directory
+    Fetch(FetchArgs),
     /// Read vectors from parquet, npy, fbin or fvecs files into the dataset
     Import(ImportArgs),
     /// Make seeded clustered vectors, for tests and benchmarks
@@ -128,6 +130,8 @@ pub(crate) struct RunArgs {
     /// Check the recipe and show the plan, nothing more
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +139,58 @@ pub(crate) struct PlanArgs {
     /// The recipe
     #[arg(value_name = "PIPELINE.toml")]
     pub(crate) recipe: PathBuf,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+}
+
+/// How public data is fetched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Network options")]
+pub(crate) struct NetworkArgs {
+    /// Connections at once, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = connections(), env = "VPREP_JOBS", hide_env_values = true)]
+    pub(crate) jobs: u16,
+    /// Do without the network: take only what is fetched or cached already
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// A catalogue to use in place of the built-in one
+    #[arg(long, value_name = "FILE", env = "VPREP_CATALOG", hide_env_values = true)]
+    pub(crate) catalog: Option<PathBuf>,
+    /// Addresses to ask in place of others, as in https://a.org/=https://mirror.here/a/
+    #[arg(long, value_name = "FROM=TO", env = "VPREP_MIRROR", hide_env_values = true)]
+    pub(crate) mirror: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "SOURCE is hf://datasets/owner/name, hf://owner/name (a model), https://…, a path, \
+    or a name of the catalogue. Hub files share the cache of Python's huggingface_hub and heed \
+    HF_HOME, HF_HUB_CACHE, HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE."
+)]
+pub(crate) struct FetchArgs {
+    /// What to fetch
+    #[arg(required_unless_present = "list")]
+    pub(crate) source: Option<String>,
+    /// Directory to install the files in
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    pub(crate) into: Option<PathBuf>,
+    /// Branch, tag or commit of a hub repository
+    #[arg(long, value_name = "R")]
+    pub(crate) revision: Option<String>,
+    /// Only files that match; may be given again [default: all, of a set those it needs]
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Unpack an archive from the web; --include then chooses among its members
+    #[arg(long)]
+    pub(crate) extract: bool,
+    /// Hard-link local files instead of copying them
+    #[arg(long)]
+    pub(crate) link: bool,
+    /// Show the catalogue, or all of the set SOURCE, and fetch nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]
@@ -196,6 +252,9 @@ pub(crate) struct SubsetArgs {
     /// Seed
     #[arg(long, value_name = "S")]
     pub(crate) seed: u64,
+    /// Keep every document that these relevance judgements (TREC's or BEIR's layout) call relevant
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep_relevant: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -257,6 +316,10 @@ pub(crate) struct ValidateArgs {
     /// Queries to search again with the plain float64 reference
     #[arg(long, default_value_t = 16, value_name = "N")]
     pub(crate) recheck: u64,
+    /// Neighbours that others published for this base, a parquet file (id, neighbors_id), to
+    /// compare the truth with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) neighbors: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -280,6 +343,10 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
 /// More threads than any machine has processors only cost memory.
 fn threads() -> impl TypedValueParser<Value = u16> {
     clap::value_parser!(u16).range(1..=1024)
+}
+
+fn connections() -> impl TypedValueParser<Value = u16> {
+    clap::value_parser!(u16).range(1..=64)
 }
 
 fn metric() -> impl TypedValueParser<Value = Metric> {
@@ -321,6 +388,9 @@ mod tests {
             "vprep calibrate --target 0.9 0.95 --k 10 100 --rule lower-bound --json",
             "vprep calibrate --target 0.9 --target 0.95",
             "vprep completions zsh",
+            "vprep fetch cohere_medium_1m --into x --include a --include b --jobs 8 --offline",
+            "vprep fetch --list",
+            "vprep fetch --list cohere_medium_1m",
         ] {
             assert_eq!(parse(good), Ok(()), "{good}");
         }
@@ -329,6 +399,8 @@ mod tests {
             ("vprep import a.npy", ErrorKind::MissingRequiredArgument),
             ("vprep import --role base", ErrorKind::MissingRequiredArgument),
             ("vprep import a.npy --role gold", ErrorKind::InvalidValue),
+            ("vprep fetch cohere_medium_1m", ErrorKind::MissingRequiredArgument),
+            ("vprep fetch x --into y --jobs 0", ErrorKind::ValueValidation),
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),
             ("vprep truth --threads 0", ErrorKind::ValueValidation),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use vprep_core::{Failure, Kind};
+use vprep_fetch::FetchError;
 use vprep_pipeline::PipelineError;
 
 /// A failure with its exit code.
@@ -11,6 +12,9 @@ pub(crate) enum CliError {
     /// The pipeline's own.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// Public data.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// Writing to stdout.
     #[error("cannot write to standard output: {0}")]
     Stdout(#[from] io::Error),
@@ -36,6 +40,7 @@ impl Failure for CliError {
     fn kind(&self) -> Kind {
         match self {
             Self::Pipeline(error) => error.kind(),
+            Self::Fetch(error) => error.kind(),
             Self::Signals(_) | Self::Threads(_) => Kind::Unexpected,
             Self::Stdout(_) | Self::NotInspectable(_) => Kind::Data,
         }

@@ -51,6 +51,7 @@ fn start(cli: &Cli, output: &Output) -> Result<Option<Kind>, CliError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("VPREP_COMMIT").map(str::to_owned),
     };
-    let context = Context { progress: &reporter, tool };
+    let network = commands::network(&cli.command)?;
+    let context = Context { progress: &reporter, tool, network };
     commands::run(cli, output, &context)
 }

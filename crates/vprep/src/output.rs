@@ -71,13 +71,20 @@ impl Output {
 
     /// Says what came of a stage.
     pub(crate) fn stage(&self, done: &Done) {
-        let state = match done.ran {
-            true => format!("{:>7.1} s", done.seconds),
-            false => "up to date".to_owned(),
-        };
-        let style = if done.ran { AnsiColor::Green } else { AnsiColor::BrightBlack };
-        let name = self.styled(&format!("{:<18}", done.stage), style.on_default().bold());
-        self.note(format!("{name} {state:>10}  {}", one_line(&done.summary)));
+        if done.ran {
+            return self.done(&done.stage, done.seconds, &done.summary);
+        }
+        self.line(AnsiColor::BrightBlack, &done.stage, "up to date", &done.summary);
+    }
+
+    /// Says what came of some work that took `seconds`.
+    pub(crate) fn done(&self, name: &str, seconds: f64, summary: &str) {
+        self.line(AnsiColor::Green, name, &format!("{seconds:>7.1} s"), summary);
+    }
+
+    fn line(&self, color: AnsiColor, name: &str, state: &str, summary: &str) {
+        let name = self.styled(&format!("{name:<18}"), color.on_default().bold());
+        self.note(format!("{name} {state:>10}  {}", one_line(summary)));
     }
 
     /// Says what ended the command.
@@ -93,7 +100,7 @@ impl Output {
 }
 
 /// The text with its control characters escaped: a file name cannot break a line or colour it.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
     text.chars().map(escape).collect()
 }

@@ -4,7 +4,7 @@
 mod check;
 
 use crate::{Expected, FetchError, FetchedFile, rows};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Catalog {
 }
 
 /// One public set.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// The name in `vprep fetch <name>`.
@@ -61,7 +61,7 @@ pub struct Set {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its name.
@@ -72,7 +72,7 @@ pub struct Column {
 }
 
 /// A file of a set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// Where it is installed; of a hub set, a pattern of paths in the repository.
@@ -103,7 +103,7 @@ pub struct File {
 }
 
 /// A member of an archive.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
     /// Its path in the archive, and below the directory.

@@ -53,7 +53,12 @@ impl<'a> Hub<'a> {
         repo: &HubRepo,
         revision: &str,
     ) -> Result<String, FetchError> {
-        let shown = format!("{}/{}{}", self.settings.endpoint, prefix(repo.kind), repo.id());
+        let shown = format!(
+            "{}/{}{}",
+            self.settings.endpoint.as_str().trim_end_matches('/'),
+            prefix(repo.kind),
+            repo.id()
+        );
         self.patiently(async || {
             let revision = Some(revision.to_owned());
             let sha = match repo.kind {

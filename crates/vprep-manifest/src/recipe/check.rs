@@ -23,6 +23,9 @@ impl Recipe {
         if let Some(dim) = self.dim {
             range((1..=MAX_DIM).contains(&dim), "dim", dim, "from 1 to 65536")?;
         }
+        if let Some(fetch) = &self.fetch {
+            range(!fetch.source.is_empty(), "fetch.source", "\"\"", "a source")?;
+        }
         let import = self.import.as_ref();
         let inherits = self.subset.as_ref().is_some_and(|subset| subset.from.is_some());
         let count = |sources: [bool; 3]| sources.into_iter().filter(|&given| given).count();
@@ -62,6 +65,13 @@ impl Recipe {
         }
         if let Some(calibrate) = &self.calibrate {
             calibrate.check()?;
+        }
+        let neighbors = self.validate.as_ref().and_then(|validate| validate.neighbors.as_ref());
+        if neighbors.is_some() && self.subset.is_some() {
+            return Err(FormatError::Tables(
+                "[validate] neighbors are those of a whole base, and [subset] keeps a part of it; \
+                 leave out one of them",
+            ));
         }
         Ok(())
     }

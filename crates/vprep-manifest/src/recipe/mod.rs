@@ -5,8 +5,9 @@ mod check;
 mod tables;
 
 pub use tables::{
-    BuildTable, CalibrateTable, ImportTable, ImportTables, ManifestTable, NormalizeTable,
-    SourceTable, SplitTable, SubsetTable, SynthTable, TruthTable, ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, FetchTable, ImportTable, ImportTables, ManifestTable,
+    NormalizeTable, SourceTable, SplitTable, SubsetTable, SynthTable, TruthTable, ValidateTable,
+    ZeroRule,
 };
 
 use crate::error::check_schema;
@@ -14,10 +15,14 @@ use crate::{FormatError, SCHEMA};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 use vprep_core::Metric;
 
+/// The directory of a dataset that holds what was fetched.
+pub const RAW: &str = "raw";
+
 /// A recipe: one table for each stage, in the order in which they run. A stage without a table
-/// does not run. Paths are relative to the recipe's own directory.
+/// does not run. Paths are relative to the recipe's own directory, but for those of fetched files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Recipe {
@@ -34,6 +39,9 @@ pub struct Recipe {
     /// Where the data comes from: for readers, copied to the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceTable>,
+    /// Public data to fetch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch: Option<FetchTable>,
     /// Files to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<ImportTables>,
@@ -79,6 +87,7 @@ impl Recipe {
             metric,
             dim: None,
             source: None,
+            fetch: None,
             import: None,
             synth: None,
             normalize: None,
@@ -115,6 +124,12 @@ impl Recipe {
             Some(table) if table.store.is_empty() => self.build.keys().cloned().collect(),
             Some(table) => table.store.clone(),
         }
+    }
+
+    /// Whether a path of the recipe is that of a fetched file, which lies in the dataset.
+    pub fn is_fetched(&self, path: &Path) -> bool {
+        let below = path.components().all(|part| matches!(part, Component::Normal(_)));
+        self.fetch.is_some() && below && path.starts_with(RAW)
     }
 
     /// The TOML text.
@@ -172,6 +187,21 @@ mod tests {
         let calibrate = format!("{base}[calibrate]\ntarget = [0.9]\n");
         assert!(whole(&calibrate).expect_err("no store").contains("[build.<store>]"));
         assert_eq!(whole(&format!("{calibrate}[build.hnsw]\n")), Ok(()));
+    }
+
+    #[test]
+    fn fetched_files_are_told_apart_and_a_subset_takes_no_neighbors_of_the_whole() {
+        let head = "schema = 1\nname = \"x\"\n";
+        let fetch = "[fetch]\nsource = \"cohere_medium_1m\"\n";
+        let recipe = Recipe::parse(&format!("{head}{fetch}")).expect("legal");
+        assert!(recipe.is_fetched(Path::new("raw/test.parquet")));
+        assert!(!recipe.is_fetched(Path::new("../raw/test.parquet")));
+        assert!(!recipe.is_fetched(Path::new("raw/../../test.parquet")));
+        assert!(!Recipe::parse(head).expect("legal").is_fetched(Path::new("raw/test.parquet")));
+        let validate = "[validate]\nneighbors = \"raw/neighbors.parquet\"\n";
+        Recipe::parse(&format!("{head}{fetch}{validate}")).expect("legal for the whole");
+        let subset = "[subset]\nrows = 5\nseed = 1\n";
+        assert!(fails(&format!("{head}{fetch}{subset}{validate}")).contains("a whole base"));
     }
 
     #[test]

@@ -30,6 +30,26 @@ pub struct SourceTable {
     pub citation: Option<String>,
 }
 
+/// Fetch public data into the dataset's own directory `raw/`. In a recipe with this table, a path
+/// that begins with `raw/` is a fetched file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FetchTable {
+    /// A name of the catalogue, `hf://datasets/owner/name`, `hf://owner/name` or `https://…`.
+    pub source: String,
+    /// Branch, tag or commit of a hub repository; the catalogue's, or else `main`, unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Patterns of the files to fetch; what the catalogue does not call optional, or else all,
+    /// unless told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// Whether `source` is the address of an archive that is to be unpacked; `include` then chooses
+    /// among its members. Sets of the catalogue say so themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub extract: bool,
+}
+
 /// The files of both roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -118,6 +138,10 @@ pub struct SubsetTable {
     pub rows: u64,
     /// Seed.
     pub seed: u64,
+    /// Files of relevance judgements (TREC's or BEIR's layout): every document that one of them
+    /// calls relevant is kept, whatever its key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep_relevant: Vec<PathBuf>,
 }
 
 /// Draw the calibration queries.
@@ -184,11 +208,15 @@ pub struct ManifestTable {}
 pub struct ValidateTable {
     /// How many queries, drawn by seed, are searched again by the plain float64 reference.
     pub recheck: u64,
+    /// A parquet file of neighbours that others published for the whole base, with the columns `id`
+    /// and `neighbors_id`: the truth is compared with it. A subset has no use for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbors: Option<PathBuf>,
 }
 
 impl Default for ValidateTable {
     fn default() -> Self {
-        Self { recheck: 16 }
+        Self { recheck: 16, neighbors: None }
     }
 }
 

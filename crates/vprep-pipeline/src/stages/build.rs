@@ -42,7 +42,7 @@ pub(crate) fn run(
     let store = stores::find(name)?;
     let info = store.info();
     let base = MappedNpy::<f32>::open(&stage.dir.join(Side::Base.vectors()))?;
-    let unit_length = matrix::norms(base.view(), progress)?.unit;
+    let unit_length = matrix::norms(base.blocks(), progress)?.unit;
     let spec = BuildSpec { metric: stage.recipe.metric, unit_length, parameters: table.clone() };
     let dir = stage.outputs.create_dir(&index_dir(name))?;
     store.build(base.view(), &spec, &dir, progress)?;

@@ -3,7 +3,7 @@
 use super::{Outcome, grouped};
 use crate::PipelineError;
 use crate::dataset::{DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, index_dir};
-use crate::facts::{BuildFacts, ImportFacts, NormalizeFacts};
+use crate::facts::{BuildFacts, FetchStageFacts, ImportFacts, ManifestFacts, NormalizeFacts};
 use crate::job::{Job, jobs, portable};
 use crate::matrix;
 use crate::record::{self, Record};
@@ -14,7 +14,11 @@ use std::time::SystemTime;
 use vprep_data::{DataError, MappedNpy, content, files_below, slashed};
 use vprep_manifest::{
     Counts, FileEntry, Manifest, Normalization, Role, Run, SCHEMA, StoreFacts, canonical_json,
+    sha256,
 };
+
+/// Name of the stage that fetches.
+pub(crate) const FETCH: &str = "fetch";
 
 pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     let (dir, progress) = (stage.dir, stage.context.progress);
@@ -26,14 +30,18 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
         base: base.rows() as u64,
         queries: queries.as_ref().map_or(0, |queries| queries.rows() as u64),
     };
-    let mut unit_length = matrix::norms(base.view(), progress)?.unit;
+    let mut unit_length = matrix::norms(base.blocks(), progress)?.unit;
     if let Some(queries) = &queries {
-        unit_length &= matrix::norms(queries.view(), progress)?.unit;
+        unit_length &= matrix::norms(queries.blocks(), progress)?.unit;
     }
 
     let earlier: Vec<Job> =
         jobs(stage.recipe, dir).into_iter().take_while(|job| *job != Job::Manifest).collect();
     let facts = Facts::of(stage, &earlier)?;
+    let (about, fetched) = match facts.get::<FetchStageFacts>(FETCH)? {
+        Some(facts) => (facts.about, Some(facts.fetched)),
+        None => (None, None),
+    };
     let mut source_files = Vec::new();
     for side in Side::BOTH {
         let import: Option<ImportFacts> = facts.get(&format!("import.{}", side.name()))?;
@@ -62,7 +70,8 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
         unit_length,
         counts,
         files: files(stage, counts)?,
-        source: stage.recipe.source.clone(),
+        source: stage.recipe.source.clone().or(about),
+        fetched,
         source_files,
         normalization: base_norms.map(|base| Normalization {
             zero: base.zero,
@@ -86,7 +95,16 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
         manifest.stores.len(),
         &manifest.digest[..12]
     );
-    Ok(Outcome::new(&manifest.digest, summary))
+    let facts = ManifestFacts {
+        digest: manifest.digest,
+        fetched: fetched_digest(facts.records.get(FETCH)),
+    };
+    Ok(Outcome::new(&facts, summary))
+}
+
+/// Digest of what a fetch found out: it can change, as with a licence, where no file does.
+pub(crate) fn fetched_digest(record: Option<&Record>) -> Option<String> {
+    record.map(|record| sha256(canonical_json(&record.facts).as_bytes()))
 }
 
 /// What the earlier stages found out. All of them: a manifest that leaves one out would say of its

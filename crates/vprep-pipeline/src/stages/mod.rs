@@ -3,9 +3,11 @@
 
 pub(crate) mod build;
 pub(crate) mod calibrate;
+pub(crate) mod fetch;
 mod import;
-mod manifest;
+pub(crate) mod manifest;
 mod normalize;
+mod relevant;
 mod split;
 mod subset;
 mod synth;
@@ -42,6 +44,7 @@ impl Outcome {
 /// Runs the stage of a job.
 pub(crate) fn run(job: &Job, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     match job {
+        Job::Fetch(table) => fetch::run(table, stage),
         Job::Import(side, table) => import::run(*side, table, stage),
         Job::Synth(table) => synth::run(table, stage),
         Job::Normalize(side, table) => normalize::run(*side, table, stage),

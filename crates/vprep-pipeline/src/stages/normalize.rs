@@ -9,10 +9,8 @@ use crate::matrix;
 use crate::run::Stage;
 use rayon::prelude::*;
 use vprep_core::{MatrixView, norm};
-use vprep_data::{MappedNpy, NpyWriter, copy_rows};
+use vprep_data::{Lineage, MappedNpy, NpyWriter, copy_rows};
 use vprep_manifest::{NormalizeTable, ZeroRule};
-
-const BLOCK: usize = 8_192;
 
 pub(crate) fn run(
     side: Side,
@@ -23,7 +21,7 @@ pub(crate) fn run(
     let path = stage.dir.join(side.vectors());
     let source = MappedNpy::<f32>::open(&path)?;
     let vectors = source.view();
-    let norms = matrix::norms(vectors, progress)?;
+    let norms = matrix::norms(source.blocks(), progress)?;
     if !norms.non_finite.is_empty() {
         return Err(PipelineError::NonFinite { path, rows: norms.non_finite });
     }
@@ -40,11 +38,11 @@ pub(crate) fn run(
     let task = progress.task("normalizing", vectors.rows() as u64, "rows");
     let file = stage.outputs.create(side.vectors())?;
     let mut writer = NpyWriter::<f32>::new(file, rows, vectors.dim() as u64)?;
-    let mut buffer = vec![0.0; BLOCK * vectors.dim()];
-    for first in (0..vectors.rows()).step_by(BLOCK) {
+    let mut buffer = Vec::new();
+    for block in source.blocks() {
         progress.check()?;
-        let block = vectors.slice(first..(first + BLOCK).min(vectors.rows()));
-        let out = &mut buffer[..block.data().len()];
+        buffer.resize(block.data().len(), 0.0);
+        let out = buffer.as_mut_slice();
         unit_rows(block, out);
         if drops {
             for row in out.chunks_exact(vectors.dim()).filter(|row| row.iter().any(|&x| x != 0.0)) {
@@ -60,7 +58,8 @@ pub(crate) fn run(
     if drops {
         let file = stage.outputs.create(side.table())?;
         let keep = |row: u64| vectors.row(row as usize).iter().any(|&x| x != 0.0);
-        let content = copy_rows(&stage.dir.join(side.table()), file, false, keep, progress)?;
+        let content =
+            copy_rows(&stage.dir.join(side.table()), file, &Lineage::None, keep, progress)?;
         stage.outputs.add(side.table(), content);
     }
     let stats = norms.stats;

@@ -1,6 +1,6 @@
 //! `subset`: a seeded part of the base, of this dataset or of another.
 
-use super::{Outcome, grouped};
+use super::{Outcome, grouped, relevant};
 use crate::PipelineError;
 use crate::dataset::{DATASET_TOML, SPLITS, Side, read_dataset};
 use crate::paths::tidy;
@@ -10,8 +10,8 @@ use std::fs;
 use std::io::{self, BufReader};
 use std::path::Path;
 use vprep_core::sample::{self, Sample};
-use vprep_data::{Content, DataError, MappedNpy, NpyWriter, copy_rows};
-use vprep_manifest::{SubsetFacts, SubsetTable};
+use vprep_data::{Content, DataError, Lineage, MappedNpy, NpyWriter, copy_rows};
+use vprep_manifest::{KeptFacts, SubsetFacts, SubsetTable};
 
 pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     let progress = stage.context.progress;
@@ -44,23 +44,41 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
         let (what, wanted) = ("subset", table.rows);
         return Err(PipelineError::TooFewRows { path, found, what, wanted });
     }
-    let sample = Sample::new(table.seed, found, table.rows);
+    let (kept, judgements) = relevant::rows(table, &parent.join(Side::Base.table()), stage)?;
+    if kept.len() as u64 > table.rows {
+        let what = "subset, which keeps every relevant row,";
+        return Err(PipelineError::TooFewRows {
+            path,
+            found: table.rows,
+            what,
+            wanted: kept.len() as u64,
+        });
+    }
+    let drawn = Sample::new(table.seed, found, table.rows);
+    let drawn_anyway = kept.iter().filter(|&&row| drawn.contains(row)).count() as u64;
+    let sample = Sample::with_kept(table.seed, found, table.rows, kept.iter().copied());
 
-    let task = progress.task("drawing the subset", table.rows, "rows");
+    let task = progress.task("drawing the subset", found, "rows");
     let file = stage.outputs.create(Side::Base.vectors())?;
     let mut writer = NpyWriter::<f32>::new(file, table.rows, vectors.dim() as u64)?;
-    for (i, row) in sample.rows().enumerate() {
-        if i % 1_024 == 0 {
-            progress.check()?;
-            task.advance(if i == 0 { 0 } else { 1_024 });
+    let mut first = 0;
+    for block in source.blocks() {
+        progress.check()?;
+        let drawn = (first..).zip(block.iter()).filter(|(row, _)| sample.contains(*row));
+        for (_, vector) in drawn {
+            writer.append(vector)?;
         }
-        writer.append(vectors.row(row as usize))?;
+        first += block.rows() as u64;
+        task.advance(block.rows() as u64);
     }
     let content = writer.finish()?;
     stage.outputs.add(Side::Base.vectors(), content);
     let file = stage.outputs.create(Side::Base.table())?;
     let keep = |row| sample.contains(row);
-    let content = copy_rows(&parent.join(Side::Base.table()), file, true, keep, progress)?;
+    let is_kept = |row| sample.is_kept(row);
+    let keeps = !table.keep_relevant.is_empty();
+    let lineage = if keeps { Lineage::Kept(&is_kept) } else { Lineage::ParentRow };
+    let content = copy_rows(&parent.join(Side::Base.table()), file, &lineage, keep, progress)?;
     stage.outputs.add(Side::Base.table(), content);
     if table.from.is_some() {
         // Queries and their split come along; a truth never does.
@@ -78,12 +96,16 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
     let facts = SubsetFacts {
         rows: table.rows,
         seed: table.seed,
-        rule: sample::RULE.to_owned(),
+        rule: if keeps { sample::RULE_WITH_KEPT } else { sample::RULE }.to_owned(),
         parent_rows: found,
         parent_sha256: parent_sha256.expect("the base is an input").sha256.clone(),
+        kept: keeps.then(|| KeptFacts { judgements, rows: kept.len() as u64, drawn_anyway }),
     };
-    let summary =
+    let mut summary =
         format!("{} of {} base vectors, seed {}", grouped(table.rows), grouped(found), table.seed);
+    if keeps {
+        summary += &format!(", with all {} judged relevant", grouped(kept.len() as u64));
+    }
     Ok(Outcome::new(&facts, summary).with_dim(vectors.dim()))
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         method: METHOD.to_owned(),
         ties: TIES.to_owned(),
         queries_tied_at_k: tied,
-        duplicate_rows: matrix::duplicates(base.view(), progress)?,
+        duplicate_rows: matrix::duplicates(base.blocks(), progress)?,
     };
     let mut summary =
         format!("top {k} by {metric}, {} queries x {} rows", grouped(rows), grouped(found));

@@ -9,7 +9,9 @@ use vprep_manifest::ValidateTable;
 
 pub(crate) fn run(table: &ValidateTable, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     let path = stage.dir.join(MANIFEST);
-    let report = validate(&path, table.recheck, stage.context)?;
+    let neighbors = table.neighbors.as_ref().map(|neighbors| stage.dir.join(neighbors));
+    let table = ValidateTable { neighbors, ..table.clone() };
+    let report = validate(&path, &table, stage.context)?;
     let total = report.checks.len();
     let mut failures = report.failures();
     match failures.next() {

@@ -1,6 +1,7 @@
 //! The checks, one method for each part of a manifest.
 
 use super::Check;
+use super::neighbors::{self, Dataset};
 use super::truth::{recheck, truth_holds};
 use crate::base_of_index;
 use crate::dataset::{MANIFEST, calibration_file, index_dir, outputs_in};
@@ -8,11 +9,12 @@ use crate::matrix;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use vprep_core::sample::Sample;
-use vprep_core::{Interrupted, Progress};
+use vprep_core::{Interrupted, Metric, Progress};
 use vprep_data::{
-    DataError, MappedNpy, PARENT_ROW, ROW, content, files_below, read_i64_column, slashed,
+    DataError, KEPT, MappedNpy, PARENT_ROW, ROW, content, files_below, read_i64_column,
+    read_true_rows, slashed,
 };
-use vprep_manifest::{Calibration, FileEntry, Manifest, Role, Splits};
+use vprep_manifest::{Calibration, FileEntry, Manifest, Role, Splits, SubsetFacts};
 
 pub(crate) struct Checker<'a> {
     dir: &'a Path,
@@ -152,7 +154,7 @@ impl<'a> Checker<'a> {
             let shape = equal("rows", &rows, &(matrix.rows() as u64))
                 .and_then(|()| equal("dim", &u64::from(manifest.dim), &(matrix.cols() as u64)));
             self.note(&file.path, "shape", shape);
-            let norms = matrix::norms(matrix.view(), self.progress)?;
+            let norms = matrix::norms(matrix.blocks(), self.progress)?;
             let finite = match norms.non_finite.is_empty() {
                 true => Ok(()),
                 false => Err(format!("NaN or infinity in {}", norms.non_finite)),
@@ -194,13 +196,14 @@ impl<'a> Checker<'a> {
             Ok(_) if subset.rows > subset.parent_rows => {
                 Err(format!("{} rows of {}", subset.rows, subset.parent_rows))
             }
-            Ok(rows) => {
-                let drawn = Sample::new(subset.seed, subset.parent_rows, subset.rows).rows();
-                match drawn.eq(rows.iter().map(|&row| row as u64)) {
-                    true => Ok(()),
-                    false => Err(format!("not the rows that seed {} draws", subset.seed)),
-                }
-            }
+            Ok(rows) => match &subset.kept {
+                None => drawn(subset, &rows, &[]),
+                Some(facts) => match read_true_rows(&path, KEPT, self.progress) {
+                    Err(error) => Err(problem(error)?),
+                    Ok(kept) => equal("rows kept", &facts.rows, &(kept.len() as u64))
+                        .and_then(|()| drawn(subset, &rows, &kept)),
+                },
+            },
         };
         self.note(&file.path, "rows of the subset rule", result);
         Ok(())
@@ -225,7 +228,11 @@ impl<'a> Checker<'a> {
     }
 
     /// The truth is one of this base and these queries.
-    pub(crate) fn truth(&mut self, count: u64) -> Result<(), Interrupted> {
+    pub(crate) fn truth(
+        &mut self,
+        count: u64,
+        neighbors: Option<&Path>,
+    ) -> Result<(), Interrupted> {
         let Some(facts) = &self.manifest.truth else { return Ok(()) };
         let (Some((ids_file, ids)), Some((_, scores))) =
             (self.path(Role::TruthIds), self.path(Role::TruthScores))
@@ -253,10 +260,35 @@ impl<'a> Checker<'a> {
         let sound = holds.is_ok();
         self.note(&ids_file.path, "distinct rows, true scores, in order", holds);
         if sound {
+            if let Some(path) = neighbors {
+                let result = self.published(path, &base, &queries, &ids, metric)?;
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                self.note(&name, "published neighbours are as good as the truth", result);
+            }
             let result = recheck(&base, &queries, &ids, metric, count, self.progress)?;
             self.note(&ids_file.path, "a sample searched again in float64", result);
         }
         Ok(())
+    }
+
+    fn published(
+        &self,
+        path: &Path,
+        base: &MappedNpy<f32>,
+        queries: &MappedNpy<f32>,
+        truth: &MappedNpy<i32>,
+        metric: Metric,
+    ) -> Result<Result<(), String>, Interrupted> {
+        let tables = (self.path(Role::BaseTable), self.path(Role::QueriesTable));
+        let (Some((_, base_table)), Some((_, queries_table))) = tables else {
+            return Ok(Err("the tables that hold the ids are missing".to_owned()));
+        };
+        let (base_table, queries_table) = (&base_table, &queries_table);
+        let dataset = Dataset { base, queries, truth, base_table, queries_table, metric };
+        match neighbors::agree(path, &dataset, self.progress) {
+            Ok(result) => Ok(result),
+            Err(error) => Ok(Err(problem(error)?)),
+        }
     }
 
     /// Indexes are those that calibrations were measured on, and calibrations those of the
@@ -326,6 +358,24 @@ impl<'a> Checker<'a> {
             true => Ok(()),
             false => Err("its results differ from those of the manifest".to_owned()),
         }
+    }
+}
+
+/// Whether `rows` of the parent are those that a subset draws. `kept` are the places among them of
+/// those that are in it anyway.
+fn drawn(subset: &SubsetFacts, rows: &[i64], kept: &[u64]) -> Result<(), String> {
+    let kept: Vec<u64> =
+        kept.iter().filter_map(|&place| rows.get(place as usize)).map(|&row| row as u64).collect();
+    if let Some(row) = kept.iter().find(|&&row| row >= subset.parent_rows) {
+        return Err(format!("row {row} is not one of the {} of the parent", subset.parent_rows));
+    }
+    if kept.len() as u64 > subset.rows {
+        return Err(format!("{} rows kept in a subset of {}", kept.len(), subset.rows));
+    }
+    let sample = Sample::with_kept(subset.seed, subset.parent_rows, subset.rows, kept);
+    match sample.rows().eq(rows.iter().map(|&row| row as u64)) {
+        true => Ok(()),
+        false => Err(format!("not the rows that seed {} draws", subset.seed)),
     }
 }
 

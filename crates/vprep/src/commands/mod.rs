@@ -2,17 +2,18 @@
 
 mod calibrate;
 mod describe;
+mod fetch;
 mod recipe;
 mod stage;
 mod validate;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, FetchArgs, Global, PlanArgs, RunArgs};
 use crate::error::CliError;
 use crate::output::Output;
 use clap::CommandFactory;
 use std::path::PathBuf;
 use vprep_core::Kind;
-use vprep_pipeline::{Context, locate};
+use vprep_pipeline::{Context, Network, locate};
 
 /// Runs the command that was typed.
 pub(crate) fn run(
@@ -22,6 +23,7 @@ pub(crate) fn run(
 ) -> Result<Option<Kind>, CliError> {
     let global = &cli.global;
     match &cli.command {
+        Command::Fetch(args) => fetch::fetch(args, output, context),
         Command::Run(args) => recipe::run(args, global, output, context),
         Command::Plan(args) => recipe::plan(&args.recipe, global, output, context),
         Command::Import(args) => stage::import(args, global, output, context),
@@ -48,6 +50,16 @@ pub(crate) fn run(
             output.print(&page)?;
             Ok(None)
         }
+    }
+}
+
+/// What the command was told about the network.
+pub(crate) fn network(command: &Command) -> Result<Network, CliError> {
+    match command {
+        Command::Run(RunArgs { network, .. })
+        | Command::Plan(PlanArgs { network, .. })
+        | Command::Fetch(FetchArgs { network, .. }) => fetch::network(network),
+        _ => Ok(Network::default()),
     }
 }
 

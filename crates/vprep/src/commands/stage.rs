@@ -86,7 +86,11 @@ pub(crate) fn subset(
     let parent = read_dataset(&args.from)?;
     let from = parent_dataset(&args.from, &dir)?;
     let target = Dataset::open_or_create(&dir, Some(parent.metric), context)?;
-    let table = SubsetTable { from: Some(from), rows: args.rows, seed: args.seed };
+    let keep_relevant = match args.keep_relevant.as_slice() {
+        [] => Vec::new(),
+        files => source_files(files, Path::new(""), &dir)?,
+    };
+    let table = SubsetTable { from: Some(from), rows: args.rows, seed: args.seed, keep_relevant };
     finish(target, |r| r.subset = Some(table), |job| matches!(job, Job::Subset(_)), output)
 }
 

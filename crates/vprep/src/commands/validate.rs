@@ -5,6 +5,7 @@ use crate::cli::{Global, ValidateArgs};
 use crate::error::CliError;
 use crate::output::Output;
 use vprep_core::Kind;
+use vprep_manifest::ValidateTable;
 use vprep_pipeline::validate::{Report, validate as check};
 use vprep_pipeline::{Context, MANIFEST};
 
@@ -19,7 +20,8 @@ pub(crate) fn validate(
         None => dataset(global)?,
     };
     let manifest = if path.is_dir() { path.join(MANIFEST) } else { path };
-    let report = check(&manifest, args.recheck, context)?;
+    let table = ValidateTable { recheck: args.recheck, neighbors: args.neighbors.clone() };
+    let report = check(&manifest, &table, context)?;
     output.result(&report, || text(&report))?;
     Ok((!report.passed).then_some(Kind::Check))
 }
