@@ -1,6 +1,7 @@
 //! One file from its mirrors to a finished, verified part.
 
 mod body;
+mod flush;
 mod follow;
 mod part;
 
@@ -10,6 +11,8 @@ use crate::retry::Waits;
 use crate::{Expected, FetchError, Limits, Verified, space};
 use body::Body;
 pub(crate) use body::Origin;
+use bytes::Bytes;
+use flush::Flush;
 use follow::Follower;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use part::Writer;
@@ -24,6 +27,11 @@ use vprep_core::{Progress, Task};
 
 /// Blocks in one request, at most.
 const SPAN_BLOCKS: u64 = 32;
+/// Blocks in one request, at least, while others work on the same file.
+const TURN_BLOCKS: u64 = 4;
+/// Requests of each of several connections, if their length allows: with long ones the connections
+/// would work far apart, and hashing, which goes from beginning to end, would wait for the first.
+const TURNS: u64 = 8;
 /// Bytes that make a try count as progress: a server that sends a few bytes and stalls has none.
 const WORTHWHILE: u64 = 256 << 10;
 /// Times that a file is thrown away for a wrong digest before its mirror is given up.
@@ -77,6 +85,7 @@ struct Digests {
 struct Growing {
     part: RefCell<Part>,
     digests: RefCell<Option<Digests>>,
+    flush: RefCell<Flush>,
     /// Bytes told to the progress bar.
     shown: Cell<u64>,
     /// Whether only whole answers will do.
@@ -84,6 +93,18 @@ struct Growing {
 }
 
 impl Growing {
+    /// Takes note of bytes that were written at `at`.
+    fn wrote(&self, at: u64, data: &Bytes) {
+        self.flush.borrow_mut().wrote(data.len() as u64);
+        if let Some(digests) = self.digests.borrow_mut().as_mut() {
+            digests.sha256.offer(at, data);
+            if let Some(other) = &mut digests.by_rule {
+                other.offer(at, data);
+            }
+        }
+        self.advanced();
+    }
+
     fn advanced(&self) {
         let frontier = self.part.borrow().frontier();
         if let Some(digests) = self.digests.borrow_mut().as_mut() {
@@ -120,6 +141,7 @@ impl Engine<'_> {
         };
         let growing = Growing {
             shown: Cell::new(part.have()),
+            flush: RefCell::new(Flush::new(part.file())),
             part: RefCell::new(part),
             digests: RefCell::new(None),
             whole_only: Cell::new(false),
@@ -207,7 +229,9 @@ impl Engine<'_> {
         let known = growing.part.borrow().version().map_or(want.bytes, |version| version.bytes);
         let longest = |remaining: u64| {
             let share = remaining.div_ceil(self.slots.available_permits() as u64 + 1);
-            share.next_multiple_of(block).clamp(block, SPAN_BLOCKS * block)
+            let turn = if share < remaining { share / TURNS } else { share };
+            let turn = turn.max(share.min(TURN_BLOCKS * block));
+            turn.next_multiple_of(block).clamp(block, SPAN_BLOCKS * block)
         };
         let longest = known.map_or(SPAN_BLOCKS * block, |bytes| {
             longest(bytes.saturating_sub(growing.part.borrow().have()))
@@ -272,12 +296,13 @@ impl Engine<'_> {
         let mut writer = Writer::new(&growing.part, body.start(), self.progress)?;
         while let Some(chunk) = body.next(self).await? {
             self.downloaded.set(self.downloaded.get() + chunk.len() as u64);
-            let end = writer.position() + chunk.len() as u64;
+            let start = writer.position();
+            let end = start + chunk.len() as u64;
             if let Some(limit) = body.end().filter(|limit| end > *limit) {
                 return Err(Trouble::retry(origin.length(limit, end)));
             }
             writer.write(&chunk)?;
-            growing.advanced();
+            growing.wrote(start, &chunk);
             let have = growing.part.borrow().have();
             if have > growing.shown.get() {
                 self.task.advance(have - growing.shown.get());
@@ -307,7 +332,12 @@ impl Engine<'_> {
         self.start_digests(want, growing, bytes)?;
         let mut digests = growing.digests.borrow_mut().take().expect("started above");
         let failed = |error| FetchError::io("read", &want.part)(error);
-        let sha256 = digests.sha256.finish(bytes).await.map_err(failed)?;
+        let mut flush = growing.flush.replace(Flush::new(growing.part.borrow().file()));
+        // What is left to sync goes to the disk while the rest is hashed.
+        let (sha256, synced) =
+            futures_util::future::join(digests.sha256.finish(bytes), flush.finish()).await;
+        let sha256 = sha256.map_err(failed)?;
+        synced.map_err(FetchError::io("write", &want.part))?;
         let Some(expected) = &want.expected else {
             let found = want.bytes.is_none() && growing.part.borrow().was_open_ended();
             let verified = if found { Verified::Nothing } else { Verified::Length };

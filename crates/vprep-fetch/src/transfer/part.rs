@@ -311,9 +311,8 @@ impl Part {
         spans
     }
 
-    /// Moves the finished part to its place.
+    /// Moves the finished part, which is on the disk, to its place.
     pub(crate) fn publish(self, target: &Path) -> Result<(), FetchError> {
-        self.file.sync_all().map_err(FetchError::io("write", &self.path))?;
         fs::rename(&self.path, target).map_err(FetchError::io("write", target))?;
         // A journal without a part is an orphan, which the next fetch clears.
         let _ = fs::remove_file(log_of(&self.path));
