@@ -3,18 +3,18 @@
 mod body;
 mod flush;
 mod follow;
+mod growing;
 mod part;
+mod verify;
 
-use crate::digest::Hasher;
 use crate::http::{Http, Next, Trouble};
 use crate::retry::Waits;
 use crate::{Expected, FetchError, Limits, Verified, space};
 use body::Body;
 pub(crate) use body::Origin;
-use bytes::Bytes;
 use flush::Flush;
-use follow::Follower;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use growing::Growing;
 use part::Writer;
 pub(crate) use part::{Part, sweep};
 use std::cell::{Cell, RefCell};
@@ -73,58 +73,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) task: Box<dyn Task>,
     /// Bytes that came over the network.
     pub(crate) downloaded: Cell<u64>,
-}
-
-/// The digests of one part, growing with it.
-struct Digests {
-    sha256: Follower,
-    by_rule: Option<Follower>,
-}
-
-/// A part and what grows with it, shared by the connections of one file (all in one thread).
-struct Growing {
-    part: RefCell<Part>,
-    digests: RefCell<Option<Digests>>,
-    flush: RefCell<Flush>,
-    /// Bytes told to the progress bar.
-    shown: Cell<u64>,
-    /// Whether only whole answers will do.
-    whole_only: Cell<bool>,
-}
-
-impl Growing {
-    /// Takes note of bytes that were written at `at`.
-    fn wrote(&self, at: u64, data: &Bytes) {
-        self.flush.borrow_mut().wrote(data.len() as u64);
-        if let Some(digests) = self.digests.borrow_mut().as_mut() {
-            digests.sha256.offer(at, data);
-            if let Some(other) = &mut digests.by_rule {
-                other.offer(at, data);
-            }
-        }
-        self.advanced();
-    }
-
-    fn advanced(&self) {
-        let frontier = self.part.borrow().frontier();
-        if let Some(digests) = self.digests.borrow_mut().as_mut() {
-            digests.sha256.advance(frontier);
-            if let Some(other) = &mut digests.by_rule {
-                other.advance(frontier);
-            }
-        }
-    }
-
-    /// Whether a piece of the file may be joined with others: something must prove in the end, or
-    /// in each answer, that they are of one version.
-    fn may_join(&self, want: &Want, version: &part::Version) -> bool {
-        want.expected.is_some() || body::validator(version).is_some()
-    }
-
-    fn restart(&self) -> Result<(), FetchError> {
-        *self.digests.borrow_mut() = None;
-        self.part.borrow_mut().reset()
-    }
 }
 
 impl Engine<'_> {
@@ -319,60 +267,6 @@ impl Engine<'_> {
                 Ok(())
             }
         }
-    }
-
-    /// Compares the digests. The outer error is of this machine.
-    async fn verify(
-        &self,
-        want: &Want,
-        origin: &Origin,
-        growing: &Growing,
-    ) -> Result<Result<(String, Verified), FetchError>, FetchError> {
-        let bytes = growing.part.borrow().have();
-        self.start_digests(want, growing, bytes)?;
-        let mut digests = growing.digests.borrow_mut().take().expect("started above");
-        let failed = |error| FetchError::io("read", &want.part)(error);
-        let mut flush = growing.flush.replace(Flush::new(growing.part.borrow().file()));
-        // What is left to sync goes to the disk while the rest is hashed.
-        let (sha256, synced) =
-            futures_util::future::join(digests.sha256.finish(bytes), flush.finish()).await;
-        let sha256 = sha256.map_err(failed)?;
-        synced.map_err(FetchError::io("write", &want.part))?;
-        let Some(expected) = &want.expected else {
-            let found = want.bytes.is_none() && growing.part.borrow().was_open_ended();
-            let verified = if found { Verified::Nothing } else { Verified::Length };
-            return Ok(Ok((sha256, verified)));
-        };
-        let found = match &mut digests.by_rule {
-            Some(other) => other.finish(bytes).await.map_err(failed)?,
-            None => sha256.clone(),
-        };
-        if found == expected.text() {
-            return Ok(Ok((sha256, Verified::Digest)));
-        }
-        Ok(Err(FetchError::Digest {
-            url: origin.shown(),
-            algorithm: expected.algorithm(),
-            expected: expected.text().to_owned(),
-            found,
-        }))
-    }
-
-    /// Starts the hashing threads of a part, which has or will have `bytes` bytes.
-    fn start_digests(&self, want: &Want, growing: &Growing, bytes: u64) -> Result<(), FetchError> {
-        let mut digests = growing.digests.borrow_mut();
-        if digests.is_none() {
-            let start = |hasher| {
-                Follower::start(growing.part.borrow().file(), hasher)
-                    .map_err(FetchError::io("hash", &want.part))
-            };
-            let by_rule = match &want.expected {
-                None | Some(Expected::Sha256(_)) => None,
-                Some(rule) => Some(start(Hasher::new(rule, bytes))?),
-            };
-            *digests = Some(Digests { sha256: start(Hasher::sha256())?, by_rule });
-        }
-        Ok(())
     }
 
     /// Takes note of what an answer says of the file: its length and version.
