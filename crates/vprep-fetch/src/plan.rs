@@ -132,7 +132,7 @@ async fn hub(
     } else if offline {
         cache::read_ref(settings, repo, revision).ok_or_else(missing)?
     } else {
-        let commit = hub.commit(repo, revision).await?;
+        let commit = hub.commit(http, repo, revision).await?;
         cache::write_ref(settings, repo, revision, &commit)?;
         commit
     };

@@ -1,12 +1,14 @@
 //! The Hugging Face hub, and the cache that all its clients share.
 //!
-//! The crate `hf-hub` resolves revisions and streams what xet serves. Two things are done here:
-//! listings, since the crate drops the sha256 of large files from them (it expects it under
-//! another name than the hub's), and ranges of ordinary files, since its streams ask once more for
-//! the head of the file before each range and cannot tell an ignored `Range` or a changed file.
+//! The crate `hf-hub` streams what xet serves. Three things are done here: revisions, since the
+//! crate does not understand a `Retry-After` that is a date; listings, since it drops the sha256 of
+//! large files from them (it expects it under another name than the hub's); and ranges of ordinary
+//! files, since its streams ask once more for the head of the file before each range and cannot
+//! tell an ignored `Range` or a changed file.
 
 pub(crate) mod cache;
 pub(crate) mod listing;
+mod revision;
 mod settings;
 mod xet;
 
@@ -50,34 +52,14 @@ impl<'a> Hub<'a> {
     /// The commit of a revision.
     pub(crate) async fn commit(
         &self,
+        http: &Http,
         repo: &HubRepo,
         revision: &str,
     ) -> Result<String, FetchError> {
-        let shown = format!(
-            "{}/{}{}",
-            self.settings.endpoint.as_str().trim_end_matches('/'),
-            prefix(repo.kind),
-            repo.id()
-        );
-        self.patiently(async || {
-            let revision = Some(revision.to_owned());
-            let sha = match repo.kind {
-                RepoKind::Model => {
-                    let repo = self.client.model(&repo.owner, &repo.name);
-                    repo.info().maybe_revision(revision).send().await.map(|info| info.sha)
-                }
-                RepoKind::Dataset => {
-                    let repo = self.client.dataset(&repo.owner, &repo.name);
-                    repo.info().maybe_revision(revision).send().await.map(|info| info.sha)
-                }
-            };
-            let sha = sha.map_err(|error| trouble(&shown, &error))?;
-            sha.filter(|sha| cache::is_commit(sha)).ok_or_else(|| {
-                let problem = "the hub names no commit".to_owned();
-                Trouble::retry(FetchError::Network { url: shown.clone(), problem })
-            })
-        })
-        .await
+        let endpoint = self.settings.endpoint.as_str().trim_end_matches('/');
+        let shown = format!("{endpoint}/{}{}", prefix(repo.kind), repo.id());
+        self.patiently(async || revision::fetch(http, self.settings, repo, revision, &shown).await)
+            .await
     }
 
     /// The files of a commit.

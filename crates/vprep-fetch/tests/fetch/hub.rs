@@ -2,8 +2,9 @@
 
 use crate::util::{World, token};
 use std::fs;
+use std::time::{Duration, Instant};
 use vprep_core::Failure;
-use vprep_testkit::{Content, Fault, Repo, Rule};
+use vprep_testkit::{Content, Fault, Repo, RetryAfter, Rule};
 
 #[test]
 fn the_cache_has_the_layout_that_all_clients_share() {
@@ -105,4 +106,19 @@ fn listings_survive_faults() {
     world.hub.rule(Rule::new("/api/datasets/acme/words/*", Fault::Status { code: 503 }).times(2));
     world.hub.rule(Rule::new("/api/datasets/acme/words/*", Fault::HtmlPage).skip(3).times(1));
     world.fetch("hf://datasets/acme/words").expect("fetches");
+}
+
+#[test]
+fn a_date_to_come_back_is_kept() {
+    let world = World::new();
+    world.hub.add_repo(Repo::dataset("acme/words").file("a.txt", "a"));
+    let busy = Fault::TooManyRequests { retry_after: RetryAfter::Date(3) };
+    world.hub.rule(Rule::new("/api/datasets/acme/words/revision/main", busy).times(1));
+    let start = Instant::now();
+    world.fetch("hf://datasets/acme/words").expect("fetches");
+    // Dates are whole seconds.
+    assert!(start.elapsed() >= Duration::from_secs(2), "{:?}", start.elapsed());
+    let log = world.hub.log();
+    let asked: Vec<_> = log.iter().filter(|entry| entry.target.contains("/revision/")).collect();
+    assert_eq!(asked.iter().map(|entry| entry.status).collect::<Vec<_>>(), [429, 200]);
 }
