@@ -39,7 +39,8 @@ fn local_files_are_copied_or_linked_once() {
     assert_eq!(inode(&options.into.join("y.txt")), inode(&from.join("y.txt")));
 }
 
-fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+/// A packed archive of files.
+pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar =
         tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
     for (name, bytes) in members {

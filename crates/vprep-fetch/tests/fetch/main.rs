@@ -1,6 +1,8 @@
 //! Fetching from the misbehaving server of `vprep-testkit`.
 
+mod catalog;
 mod faults;
+mod full;
 mod hub;
 mod kill;
 mod local;
