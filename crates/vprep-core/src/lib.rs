@@ -19,6 +19,7 @@
 //! ```
 
 mod failure;
+pub mod io_words;
 mod matrix;
 mod metric;
 mod neighbour;

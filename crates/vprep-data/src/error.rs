@@ -2,13 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use vprep_core::{Failure, Interrupted, Kind};
+use vprep_core::{Failure, Interrupted, Kind, io_words};
 
 /// A file of the dataset that cannot be read, written or published.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The system refused.
-    #[error("{}: cannot {action}: {}{}", path.display(), plain(source), hint(source))]
+    #[error("{}: cannot {action}: {}{}", path.display(), io_words::plain(source), io_words::hint(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -44,25 +44,6 @@ pub enum DataError {
     /// Stopped by the user.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-}
-
-/// The system's words without the number that Rust appends.
-pub(crate) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text[..end].to_lowercase()
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and run the same command again"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; check the permissions of its directory"
-        }
-        _ => "",
-    }
 }
 
 fn process(pid: Option<u32>) -> String {

@@ -31,7 +31,9 @@ pub(crate) fn unpack(
     task: &dyn Task,
 ) -> Result<BTreeMap<String, Unpacked>, FetchError> {
     let bad = |problem: String| FetchError::Archive { path: path.to_owned(), problem };
-    let read = |error: io::Error| bad(format!("cannot unpack it: {}", crate::error::plain(&error)));
+    let read = |error: io::Error| {
+        bad(format!("cannot unpack it: {}", vprep_core::io_words::plain(&error)))
+    };
     archive.rewind().map_err(read)?;
     let mut magic = [0; 2];
     let packed = archive.read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];

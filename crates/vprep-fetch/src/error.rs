@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use vprep_core::{Failure, Interrupted, Kind};
+use vprep_core::{Failure, Interrupted, Kind, io_words};
 
 /// A source that could not be fetched, or not be trusted.
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +152,7 @@ pub enum FetchError {
         free: u64,
     },
     /// The system refused.
-    #[error("{}: cannot {action}: {}{}", path.display(), plain(source), hint(source))]
+    #[error("{}: cannot {action}: {}{}", path.display(), io_words::plain(source), hint(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -245,23 +245,9 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The system's words without the number that Rust appends.
-pub(crate) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text[..end].to_lowercase()
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and run the same command again, it continues where it stopped"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; check the permissions of its directory"
-        }
-        _ => "",
-    }
+fn hint(error: &io::Error) -> String {
+    let more = if io_words::is_full(error) { ", it continues where it stopped" } else { "" };
+    format!("{}{more}", io_words::hint(error))
 }
 
 fn join(errors: &[FetchError]) -> String {

@@ -221,7 +221,7 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
         innermost = source;
     }
     let text = match innermost.downcast_ref::<std::io::Error>() {
-        Some(error) => crate::error::plain(error),
+        Some(error) => vprep_core::io_words::plain(error),
         // Its own text would carry the address.
         None if innermost.is::<reqwest::Error>() => "the request failed".to_owned(),
         None => innermost.to_string(),

@@ -1,10 +1,9 @@
 //! Why a file of vectors cannot be read.
 
 use super::{Format, MAX_DIM};
-use crate::error::plain;
 use std::io;
 use std::path::{Path, PathBuf};
-use vprep_core::{Failure, Kind, RowList};
+use vprep_core::{Failure, Kind, RowList, io_words};
 
 /// A file of vectors that cannot be read: which one, and why.
 ///
@@ -28,7 +27,7 @@ pub struct ReadError {
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The system refused.
-    #[error("cannot {action}: {}", plain(source))]
+    #[error("cannot {action}: {}", io_words::plain(source))]
     Io {
         /// What was tried, as in "read".
         action: &'static str,
