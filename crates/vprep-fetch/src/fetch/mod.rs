@@ -22,6 +22,8 @@ use vprep_core::{Failure, Interrupted, Progress};
 
 /// How often the user's wish to stop is looked for.
 const WATCH: Duration = Duration::from_millis(100);
+/// Threads that receive, and decrypt what comes encrypted.
+const RECEIVERS: usize = 2;
 /// How long to wait before looking again whether another process has finished with a file.
 const BUSY: Duration = Duration::from_millis(300);
 
@@ -60,7 +62,11 @@ pub fn fetch(
             downloaded: 0,
         });
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // The connections are driven by the runtime's own threads, which receive; what comes is written
+    // by this one.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RECEIVERS)
+        .thread_name("vprep-receive")
         .enable_all()
         .build()
         .map_err(FetchError::io("start the network for", &options.into))?;
