@@ -20,13 +20,13 @@ build: ## Build the command, optimised
 quickstart: build ## Build, then make the quickstart dataset and print its calibration (2 minutes once compiled)
 	$(VPREP) run pipelines/quickstart.toml
 
-dataset-100k: build ## 100,000 x 768 Cohere vectors from the internet (0.3 GB to download, 2 GB of disk)
+dataset-100k: build ## 100,000 x 768 Cohere vectors from the internet (0.3 GB to download, 1.2 GB of disk, 10 minutes on 2 cores)
 	$(VPREP) run pipelines/cohere-100k.toml
 
-dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 13 GB of disk)
+dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, 25 minutes)
 	$(VPREP) run pipelines/cohere-300k.toml
 
-dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 18 GB of disk)
+dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, over an hour)
 	$(VPREP) run pipelines/cohere-1m.toml
 
 calibrate: build ## Calibrate the quickstart dataset to recall 0.95
