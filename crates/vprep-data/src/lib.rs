@@ -29,6 +29,7 @@ mod npy;
 mod publish;
 mod qrels;
 pub mod read;
+mod single;
 mod table;
 
 pub use digest::{Content, content, files_below, listing_content, slashed};
@@ -37,6 +38,7 @@ pub use neighbors::{PublishedNeighbors, read_neighbors};
 pub use npy::{Element, MappedNpy, NpyWriter};
 pub use publish::{StagedFile, Transaction, Workdir};
 pub use qrels::{Judgement, read_qrels};
+pub use single::publish_file;
 pub use table::{
     ID, KEPT, Lineage, PARENT_ROW, ROW, TableWriter, copy_rows, read_i64_column, read_table,
     read_true_rows, table_shape,

@@ -203,9 +203,7 @@ impl Transaction<'_> {
     /// If it cannot be created.
     pub fn create(&mut self, target: &str) -> Result<StagedFile, DataError> {
         let path = self.stage(target);
-        let file = File::create(&path).map_err(DataError::io("create", &path))?;
-        let shown = self.workdir.root.join(target);
-        Ok(StagedFile { inner: BufWriter::with_capacity(1 << 20, Hashing::new(file)), path: shown })
+        StagedFile::create(&path, self.workdir.root.join(target))
     }
 
     /// Starts the directory that will stand at `target`, and returns where to fill it.
@@ -281,6 +279,12 @@ pub struct StagedFile {
 }
 
 impl StagedFile {
+    /// Starts a file at `staged` that will stand at `path`.
+    pub(crate) fn create(staged: &Path, path: PathBuf) -> Result<Self, DataError> {
+        let file = File::create(staged).map_err(DataError::io("create", staged))?;
+        Ok(Self { inner: BufWriter::with_capacity(1 << 20, Hashing::new(file)), path })
+    }
+
     /// Where the file will stand.
     pub fn path(&self) -> &Path {
         &self.path
@@ -339,7 +343,7 @@ impl Write for Hashing {
     }
 }
 
-fn sync_dir(dir: &Path) -> Result<(), DataError> {
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), DataError> {
     File::open(dir).and_then(|file| file.sync_all()).map_err(DataError::io("sync", dir))
 }
 
