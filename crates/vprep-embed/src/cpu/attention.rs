@@ -2,7 +2,7 @@
 
 use super::elementwise::exp;
 use super::matrix::Rows;
-use super::product::{LARGEST_TILE, rows_in_tile};
+use super::product::LARGEST_TILE;
 use super::simd::{Kernel, LANES, Lane, Simd};
 use std::ops::Range;
 
@@ -72,26 +72,20 @@ impl Kernel for Attention<'_> {
             }
             for (block, query) in scratch.queries.chunks_exact(chunks * S::ROWS).enumerate() {
                 let rows = S::ROWS.min(queries.len() - block * S::ROWS);
-                let written = rows_in_tile::<S>(rows);
-                for (panel, key) in scratch.keys.chunks_exact(key_panel).enumerate() {
-                    s.tile(rows, query, key, &mut tile[..written]);
-                    for r in 0..rows {
-                        for p in 0..S::PANEL {
-                            scratch.scores[(panel * S::PANEL + p) * S::ROWS + r] =
-                                tile[r * S::PANEL + p];
-                        }
-                    }
+                let panels = scratch.scores.chunks_exact_mut(S::PANEL * S::ROWS);
+                for (scores, key) in panels.zip(scratch.keys.chunks_exact(key_panel)) {
+                    s.tile(rows, query, key, scores);
                 }
                 let scores = &mut scratch.scores[..key_chunks * S::ROWS];
                 let mut inverse = [0.0; LARGEST_TILE];
-                for r in 0..rows {
-                    inverse[r] = 1.0 / softmax(s, scores, r, keys.len());
+                for (r, inverse) in inverse[..rows].iter_mut().enumerate() {
+                    *inverse = 1.0 / softmax(s, scores, r, keys.len());
                 }
                 for (panel, value) in scratch.values.chunks_exact(value_panel).enumerate() {
-                    s.tile(rows, scores, value, &mut tile[..written]);
+                    s.tile(rows, scores, value, &mut tile[..S::ROWS * S::PANEL]);
                     for r in 0..rows {
                         for p in 0..S::PANEL.min(chunks - panel * S::PANEL) {
-                            let v = s.mul(s.load(&tile[r * S::PANEL + p]), s.splat(inverse[r]));
+                            let v = s.mul(s.load(&tile[p * S::ROWS + r]), s.splat(inverse[r]));
                             let row = queries.start + block * S::ROWS + r;
                             let to = out.at::<S>(row, first + panel * S::PANEL + p);
                             s.store(v, &mut out.lanes[to]);

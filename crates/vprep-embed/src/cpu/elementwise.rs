@@ -6,13 +6,12 @@ use super::simd::Simd;
 /// e^r at Chebyshev nodes (numpy's `chebfit`). Relative error below 1.2e-7 for x from -87 to 0;
 /// below -87 the result is that of -87, about 1.6e-38.
 #[inline(always)]
-#[expect(clippy::excessive_precision, reason = "the nearest f32, in its shortest form or longer")]
 pub(crate) fn exp<S: Simd>(s: S, x: S::V) -> S::V {
     // Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits.
     const SHIFT: f32 = 12_582_912.0;
-    const LOG2_E: f32 = 1.442_695_04;
-    // ln(2) in two parts; n times the first is exact.
-    const LN2_HIGH: f32 = 0.693_359_375;
+    const LOG2_E: f32 = std::f32::consts::LOG2_E;
+    // ln(2) in two parts; the first is 355/512, so that n times it is exact.
+    const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     const POLYNOMIAL: [f32; 7] =
         [1.0, 1.0, 0.5, 0.166_664_15, 0.041_666_217, 0.008_375_129, 0.001_394_858_1];
@@ -31,7 +30,6 @@ pub(crate) fn exp<S: Simd>(s: S, x: S::V) -> S::V {
 /// erf(x / sqrt(2)) / x is an even function; in u = 2 (x / 5.5)^2 - 1 it is interpolated at
 /// Chebyshev nodes (numpy's `chebfit`, degree 16, of mpmath's erf). At 5.5 erf is 1 in f32.
 #[inline(always)]
-#[expect(clippy::excessive_precision, reason = "the nearest f32, in its shortest form or longer")]
 pub(crate) fn gelu<S: Simd>(s: S, x: S::V) -> S::V {
     const BOUND: f32 = 5.5;
     const POLYNOMIAL: [f32; 17] = [

@@ -40,13 +40,13 @@ impl Kernel for Product<'_> {
         for (panel, b) in weights.lanes.chunks_exact(weights.size).enumerate() {
             for (i, row) in from.clone().step_by(S::ROWS).enumerate() {
                 let rows = S::ROWS.min(from.end - row);
-                s.tile(rows, a.block::<S>(row / S::ROWS), b, &mut tile[..rows_in_tile::<S>(rows)]);
+                s.tile(rows, a.block::<S>(row / S::ROWS), b, &mut tile[..S::ROWS * S::PANEL]);
                 for p in 0..S::PANEL.min(weights.chunks - panel * S::PANEL) {
                     let chunk = panel * S::PANEL + p;
                     let start = out.at::<S>(to + i * S::ROWS, chunk);
                     let target = &mut out.lanes[start..][..rows];
                     for (r, target) in target.iter_mut().enumerate() {
-                        let v = s.load(&tile[r * S::PANEL + p]);
+                        let v = s.load(&tile[p * S::ROWS + r]);
                         let v = match finish {
                             Finish::Bias(bias) => s.add(v, s.load(&bias[chunk])),
                             Finish::Gelu(bias) => gelu(s, s.add(v, s.load(&bias[chunk]))),
@@ -61,10 +61,4 @@ impl Kernel for Product<'_> {
             }
         }
     }
-}
-
-/// The lanes that a tile of so many rows may write: it may compute a row more than is wanted.
-#[inline(always)]
-pub(crate) fn rows_in_tile<S: Simd>(rows: usize) -> usize {
-    rows.next_multiple_of(2).min(S::ROWS) * S::PANEL
 }

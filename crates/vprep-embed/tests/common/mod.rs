@@ -1,5 +1,6 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::fmt;
 use std::path::{Path, PathBuf};

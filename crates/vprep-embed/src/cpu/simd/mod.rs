@@ -89,9 +89,10 @@ pub(crate) trait Simd: Copy + Send + Sync {
 /// Multiplies the first `R` rows of a block of `B` rows with a panel of `P` vectors of columns.
 ///
 /// `a` holds, for each 16 values of the inner dimension, those values of the block's rows, row
-/// after row; `b` holds for each inner index the `P` vectors of its row; `out` gets `P` vectors for
-/// each row. Each output is one chain of multiply-adds in the order of the inner index, whatever
-/// `R` is, so that a row's result does not depend on the rows beside it.
+/// after row; `b` holds for each inner index the `P` vectors of its row; `out` gets the
+/// first vector of each of the block's rows, then the second. Each output is one chain of
+/// multiply-adds in the order of the inner index, whatever `R` is, so that a row's result does not
+/// depend on the rows beside it.
 #[inline(always)]
 fn tile<S: Simd, const R: usize, const B: usize, const P: usize>(
     s: S,
@@ -115,9 +116,9 @@ fn tile<S: Simd, const R: usize, const B: usize, const P: usize>(
             }
         }
     }
-    for (row, sums) in out.as_chunks_mut::<P>().0.iter_mut().zip(sums) {
-        for (lane, sum) in row.iter_mut().zip(sums) {
-            s.store(sum, lane);
+    for (p, lanes) in out.as_chunks_mut::<B>().0.iter_mut().enumerate() {
+        for (lane, sums) in lanes.iter_mut().zip(&sums) {
+            s.store(sums[p], lane);
         }
     }
 }
