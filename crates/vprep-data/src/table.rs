@@ -5,11 +5,12 @@ use crate::{Content, DataError, StagedFile};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::{BatchCoalescer, filter_record_batch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use vprep_core::Progress;
@@ -18,6 +19,8 @@ use vprep_core::Progress;
 pub const ROW: &str = "row";
 /// The column with the source's id.
 pub const ID: &str = "id";
+/// The column with the text.
+pub const TEXT: &str = "text";
 /// In a subset, the row that each row had in the parent.
 pub const PARENT_ROW: &str = "parent_row";
 /// In a subset that keeps some rows in any case, whether the row is one of them.
@@ -227,6 +230,35 @@ pub fn read_true_rows(
     Ok(rows)
 }
 
+/// Reads the texts of some rows of a table, those of its column [`TEXT`].
+///
+/// # Errors
+///
+/// If the file cannot be read, or has no whole column of strings of that name.
+pub fn read_texts(path: &Path, rows: Range<u64>) -> Result<Vec<String>, DataError> {
+    let malformed = |problem| DataError::malformed(path, problem);
+    let builder = open(path)?;
+    let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
+    let mask = ProjectionMask::columns(builder.parquet_schema(), [TEXT]);
+    let mut batches = guard(malformed, || {
+        let builder = builder.with_projection(mask).with_batch_size(BATCH);
+        let first = usize::try_from(rows.start).unwrap_or(usize::MAX);
+        builder.with_offset(first).with_limit(count).build().map_err(DataError::table(path))
+    })?;
+    let mut texts = Vec::with_capacity(count.min(1 << 20));
+    loop {
+        let next = || batches.next().transpose().map_err(|error| malformed(error.to_string()));
+        let Some(batch) = guard(malformed, next)? else { return Ok(texts) };
+        let column = batch.column_by_name(TEXT).and_then(|column| column.as_string_opt::<i32>());
+        match column {
+            Some(column) if column.null_count() == 0 => {
+                texts.extend((0..column.len()).map(|row| column.value(row).to_owned()));
+            }
+            _ => return Err(malformed(format!("no whole column `{TEXT}` of strings"))),
+        }
+    }
+}
+
 /// Reads a whole column of 64-bit integers, as `parent_row` is one.
 ///
 /// # Errors
@@ -280,6 +312,28 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let workdir = Workdir::lock(dir.path()).expect("locks");
         assert_eq!(write(&workdir, "a.parquet", 20_000), write(&workdir, "b.parquet", 37));
+    }
+
+    #[test]
+    fn texts_of_any_rows_are_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let workdir = Workdir::lock(dir.path()).expect("locks");
+        let mut transaction = workdir.begin().expect("begins");
+        let file = transaction.create("t.parquet").expect("creates");
+        let fields = [ID, TEXT].map(|name| Arc::new(Field::new(name, DataType::Utf8, false)));
+        let mut writer = TableWriter::new(file, fields).expect("starts");
+        let texts: Vec<String> = (0..300_000).map(|row| format!("text {row}")).collect();
+        for chunk in texts.chunks(10_000) {
+            let column = Arc::new(StringArray::from_iter_values(chunk)) as ArrayRef;
+            writer.append(chunk.len(), &[column.clone(), column]).expect("appends");
+        }
+        writer.finish().expect("syncs");
+        transaction.commit().expect("commits");
+        let path = dir.path().join("t.parquet");
+        for rows in [0..1, 131_000..131_100, 299_990..300_000, 5..5, 100_000..280_000] {
+            let expected = &texts[rows.start as usize..rows.end as usize];
+            assert_eq!(read_texts(&path, rows).expect("reads"), expected);
+        }
     }
 
     #[test]

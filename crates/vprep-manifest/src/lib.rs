@@ -38,14 +38,14 @@ pub use calibration::{Calibration, Cell, Inputs, Point, QuerySet, Rule};
 pub use canonical::{canonical_json, hex, sha256};
 pub use error::FormatError;
 pub use manifest::{
-    Counts, FetchFacts, FetchedFile, FileEntry, Judgements, KeptFacts, Manifest, NormStats,
-    Normalization, Role, Run, SourceFile, SplitFacts, StageRun, StoreFacts, SubsetFacts, Tool,
-    TruthFacts,
+    Counts, EmbeddedTexts, EmbeddingFacts, FetchFacts, FetchedFile, FileEntry, Judgements,
+    KeptFacts, Manifest, NormStats, Normalization, Role, Run, SourceFile, SplitFacts, StageRun,
+    StoreFacts, SubsetFacts, Tool, TruthFacts,
 };
 pub use recipe::{
-    BuildTable, CalibrateTable, FetchTable, ImportTable, ImportTables, ManifestTable,
-    NormalizeTable, RAW, Recipe, SourceTable, SplitTable, SubsetTable, SynthTable, TruthTable,
-    ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, EmbedTable, FetchTable, ImportTable, ImportTables, ManifestTable,
+    NormalizeTable, PoolingRule, RAW, Recipe, SourceTable, SplitTable, SubsetTable, SynthTable,
+    TextsTable, TruthTable, ValidateTable, ZeroRule,
 };
 pub use splits::Splits;
 

@@ -2,7 +2,7 @@
 
 use crate::canonical::digest_without;
 use crate::error::check_schema;
-use crate::{Cell, FormatError, Recipe, SourceTable, ZeroRule};
+use crate::{Cell, FormatError, PoolingRule, Recipe, SourceTable, ZeroRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +37,8 @@ pub struct Manifest {
     pub fetched: Option<FetchFacts>,
     /// The files that were imported, in order, by content.
     pub source_files: Vec<SourceFile>,
+    /// How texts were turned into vectors; none if the vectors were there.
+    pub embedding: Option<EmbeddingFacts>,
     /// How the vectors were brought to unit length.
     pub normalization: Option<Normalization>,
     /// The draw of the base from a larger one.
@@ -150,6 +152,56 @@ pub struct SourceFile {
     pub sha256: String,
 }
 
+/// How texts were turned into vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingFacts {
+    /// The model's id on the hub, or the name of its directory.
+    pub model: String,
+    /// The commit of a hub model.
+    pub revision: Option<String>,
+    /// Digest of its weights; of several files, of the lines `<sha256>  <name>`.
+    pub weights_sha256: String,
+    /// Digest of its `tokenizer.json`.
+    pub tokenizer_sha256: String,
+    /// Digest of its `config.json`.
+    pub config_sha256: String,
+    /// How the vectors of a text's tokens become one.
+    pub pooling: PoolingRule,
+    /// Tokens of a text that are used, `[CLS]` and `[SEP]` included.
+    pub max_length: u32,
+    /// Put before every query.
+    pub query_prefix: String,
+    /// Put before every text of the base.
+    pub base_prefix: String,
+    /// Whether vectors left the model with length 1.
+    pub normalized: bool,
+    /// The type of its arithmetic: `f32`.
+    pub precision: String,
+    /// The texts of the base, if they were embedded here.
+    pub base: Option<EmbeddedTexts>,
+    /// The texts of the queries, if they were embedded here.
+    pub queries: Option<EmbeddedTexts>,
+}
+
+/// What became of texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddedTexts {
+    /// How many there are.
+    pub texts: u64,
+    /// Tokens that went through the model.
+    pub tokens: u64,
+    /// Texts that were cut at the maximum length.
+    pub truncated: u64,
+    /// Rows of the first of them.
+    pub truncated_first: Vec<u64>,
+    /// Texts without content.
+    pub empty: u64,
+    /// Rows of the first of them.
+    pub empty_first: Vec<u64>,
+}
+
 /// How the vectors were brought to unit length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -190,7 +242,8 @@ pub struct SubsetFacts {
     pub rule: String,
     /// Rows of the parent.
     pub parent_rows: u64,
-    /// sha256 of the parent's `base.f32.npy`.
+    /// sha256 of the parent's `base.f32.npy`, or of its `base.parquet` where texts were drawn before
+    /// they were embedded.
     pub parent_sha256: String,
     /// Rows kept in any case; none if every row was drawn.
     pub kept: Option<KeptFacts>,

@@ -13,6 +13,25 @@ pub struct Context<'a> {
     pub tool: Tool,
     /// How public data is fetched.
     pub network: Network,
+    /// Which checkpoints of an embedding are computed.
+    pub share: Share,
+}
+
+/// Which checkpoints of an embedding are computed, where several machines share the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Share {
+    /// All that are missing.
+    #[default]
+    All,
+    /// Those of one part: checkpoint c belongs to part c mod `count`.
+    Part {
+        /// Number of the part, from 0.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// None: those that are there are put together.
+    Nothing,
 }
 
 /// How public data is fetched.
@@ -56,6 +75,7 @@ impl<'a> Context<'a> {
             progress,
             tool: Tool { name: "vprep".to_owned(), version, commit: None },
             network: Network::default(),
+            share: Share::All,
         }
     }
 }

@@ -6,6 +6,7 @@ use vprep_calibrate::CalibrateError;
 use vprep_core::{Failure, Interrupted, Kind, Metric, RowList};
 use vprep_data::DataError;
 use vprep_data::read::ReadError;
+use vprep_embed::EmbedError;
 use vprep_fetch::FetchError;
 use vprep_knn::KnnError;
 use vprep_manifest::FormatError;
@@ -273,6 +274,23 @@ pub enum PipelineError {
     /// Public data.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// A share of the checkpoints of an embedding is done, and others are not: no fault.
+    #[error(
+        "{stage}: {computed} checkpoints computed, {missing} of {count} are still missing; compute the other parts, bring their files together in .vprep/embed, and run again without --shard"
+    )]
+    PartDone {
+        /// The stage.
+        stage: String,
+        /// Checkpoints computed now.
+        computed: usize,
+        /// Checkpoints that are not there yet.
+        missing: usize,
+        /// Checkpoints in all.
+        count: usize,
+    },
+    /// Embedding.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
     /// Exact search.
     #[error(transparent)]
     Knn(#[from] KnnError),
@@ -347,6 +365,8 @@ impl Failure for PipelineError {
             Self::ChecksFailed { .. } => Kind::Check,
             Self::Data(error) => error.kind(),
             Self::Read(error) => error.kind(),
+            Self::PartDone { .. } => Kind::Data,
+            Self::Embed(error) => error.kind(),
             Self::Fetch(error) => error.kind(),
             Self::Knn(error) => error.kind(),
             Self::Store(error) => error.kind(),

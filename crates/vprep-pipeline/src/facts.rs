@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use vprep_manifest::{FetchFacts, NormStats, SourceFile, SourceTable, ZeroRule};
+use vprep_manifest::{
+    EmbeddedTexts, EmbeddingFacts, FetchFacts, NormStats, SourceFile, SourceTable, ZeroRule,
+};
 
 /// Facts of `fetch`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,6 +31,21 @@ pub(crate) struct ImportFacts {
     pub(crate) rows: u64,
     pub(crate) dim: u32,
     pub(crate) files: Vec<SourceFile>,
+}
+
+/// Facts of `embed`'s first half.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TextsFacts {
+    pub(crate) rows: u64,
+    pub(crate) files: Vec<SourceFile>,
+}
+
+/// Facts of `embed`'s second half.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EmbedFacts {
+    /// Without the texts of either side.
+    pub(crate) model: EmbeddingFacts,
+    pub(crate) texts: EmbeddedTexts,
 }
 
 /// Facts of `normalize`.

@@ -53,7 +53,7 @@ mod stages;
 pub mod stores;
 pub mod validate;
 
-pub use context::{Context, Network};
+pub use context::{Context, Network, Share};
 pub use dataset::{
     DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, default_k,
     index_dir, locate, read_calibration, read_dataset, read_recipe,
@@ -61,5 +61,5 @@ pub use dataset::{
 pub use error::PipelineError;
 pub use job::{Job, STAGES, check_stage};
 pub use plan::{Plan, Reason, Step, plan};
-pub use resolve::{parent_dataset, resolve, source_files};
+pub use resolve::{model, parent_dataset, resolve, source_files};
 pub use run::{Dataset, Done};

@@ -42,6 +42,12 @@ pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe,
             resolve_files(&mut table.files)?;
         }
     }
+    if let Some(embed) = &mut recipe.embed {
+        for table in [&mut embed.base, &mut embed.queries].into_iter().flatten() {
+            resolve_files(&mut table.texts)?;
+        }
+        embed.model = model(&embed.model, recipe_dir, dir)?;
+    }
     if let Some(table) = &mut recipe.subset {
         resolve_files(&mut table.keep_relevant)?;
     }
@@ -54,6 +60,22 @@ pub fn resolve(recipe: &Recipe, recipe_dir: &Path, dir: &Path) -> Result<Recipe,
         *from = parent_dataset(&recipe_dir.join(&from), dir)?;
     }
     stages::build::resolve(recipe)
+}
+
+/// A model as a dataset names it: the id of a hub model, or a directory relative to the dataset,
+/// which begins with a dot then.
+///
+/// # Errors
+///
+/// If it is a directory that is not there.
+pub fn model(model: &str, from: &Path, dir: &Path) -> Result<String, PipelineError> {
+    let path = from.join(model);
+    if !stages::model::is_directory(model) && !path.is_dir() {
+        return Ok(model.to_owned());
+    }
+    let path = paths::relative(&path, dir)?;
+    let text = path.to_str().expect("checked to be UTF-8");
+    Ok(if path.is_absolute() || text.starts_with('.') { text.into() } else { format!("./{text}") })
 }
 
 /// Source files or patterns, relative to `from`, in numeric order and relative to the dataset.

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use vprep_core::Metric;
-use vprep_manifest::{Rule, ZeroRule};
+use vprep_manifest::{PoolingRule, Rule, ZeroRule};
 use vprep_pipeline::Side;
 
 /// Prepares datasets for vector-search benchmarks: exact ground truth, equal recall, one manifest.
@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Fetch(FetchArgs),
     /// Read vectors from parquet, npy, fbin or fvecs files into the dataset
     Import(ImportArgs),
+    /// Turn texts into vectors with a BERT model, in checkpoints that survive a crash
+    Embed(EmbedArgs),
     /// Make seeded clustered vectors, for tests and benchmarks
     Synth(SynthArgs),
     /// Bring vectors to unit length
@@ -130,6 +132,72 @@ pub(crate) struct RunArgs {
     /// Check the recipe and show the plan, nothing more
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) share: ShareArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+}
+
+/// How machines share the checkpoints of an embedding.
+#[derive(Debug, Args)]
+pub(crate) struct ShareArgs {
+    /// Compute only the I-th of N parts of an embedding's checkpoints, as in 1/4, and stop
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<(usize, usize)>,
+    /// Compute no checkpoint: put those together that are there, or say which are missing
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) assemble: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EmbedArgs {
+    /// Files or patterns of texts: tsv, txt, jsonl (with .gz or .zst too) or parquet
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    pub(crate) texts: Vec<PathBuf>,
+    /// What the texts are
+    #[arg(long, value_parser = side())]
+    pub(crate) role: Side,
+    /// A model of the hub, owner/name, or a directory
+    #[arg(long, value_name = "M", default_value = "BAAI/bge-small-en-v1.5")]
+    pub(crate) model: String,
+    /// Branch, tag or commit of a hub model [default: the known one, else main]
+    #[arg(long, value_name = "R")]
+    pub(crate) revision: Option<String>,
+    /// Column with the texts, by name, or by number in a tsv without names [default: found]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) text_column: Option<String>,
+    /// Column with the ids [default: found, else the row number]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id_column: Option<String>,
+    /// Column whose value goes before the text
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) title_column: Option<String>,
+    /// How a text's token vectors become one [default: what the model says]
+    #[arg(long, value_parser = pooling())]
+    pub(crate) pooling: Option<PoolingRule>,
+    /// Tokens of a text that are used [default: what the model says]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_length: Option<u32>,
+    /// Put before every query [default: what the model says]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query_prefix: Option<String>,
+    /// Put before every text of the base [default: what the model says]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) base_prefix: Option<String>,
+    /// Rows that are computed, written and recorded together: what a crash costs at most
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    pub(crate) checkpoint_rows: u64,
+    /// Embed texts without content like others
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+    /// What computes
+    #[arg(long, default_value = "cpu", value_parser = ["cpu"])]
+    pub(crate) device: String,
+    /// Metric of a new dataset [default: cosine]
+    #[arg(long, value_parser = metric())]
+    pub(crate) metric: Option<Metric>,
+    #[command(flatten)]
+    pub(crate) share: ShareArgs,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
 }
@@ -345,6 +413,19 @@ fn threads() -> impl TypedValueParser<Value = u16> {
     clap::value_parser!(u16).range(1..=1024)
 }
 
+fn pooling() -> impl TypedValueParser<Value = PoolingRule> {
+    named([PoolingRule::Cls, PoolingRule::Mean], PoolingRule::name)
+}
+
+/// Reads `I/N`, I from 1 to N; returns I from 0.
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((i, n)) if (1..=n).contains(&i) => Ok((i - 1, n)),
+        _ => Err("a part is I/N, I from 1 to N, as in 1/4".to_owned()),
+    }
+}
+
 fn connections() -> impl TypedValueParser<Value = u16> {
     clap::value_parser!(u16).range(1..=64)
 }
@@ -390,6 +471,7 @@ mod tests {
             "vprep completions zsh",
             "vprep fetch cohere_medium_1m --into x --include a --include b --jobs 8 --offline",
             "vprep fetch --list",
+            "vprep embed --texts a.tsv b.tsv --role base --model ./m --shard 2/4 -d x",
             "vprep fetch --list cohere_medium_1m",
         ] {
             assert_eq!(parse(good), Ok(()), "{good}");
@@ -400,6 +482,8 @@ mod tests {
             ("vprep import --role base", ErrorKind::MissingRequiredArgument),
             ("vprep import a.npy --role gold", ErrorKind::InvalidValue),
             ("vprep fetch cohere_medium_1m", ErrorKind::MissingRequiredArgument),
+            ("vprep embed --texts a.tsv --role base --shard 5/4", ErrorKind::ValueValidation),
+            ("vprep embed --texts a.tsv --role base --device cuda", ErrorKind::InvalidValue),
             ("vprep fetch x --into y --jobs 0", ErrorKind::ValueValidation),
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use vprep_core::{Failure, Kind};
 use vprep_manifest::Tool;
-use vprep_pipeline::Context;
+use vprep_pipeline::{Context, PipelineError};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -26,6 +26,10 @@ fn main() -> ExitCode {
     match catch_unwind(AssertUnwindSafe(|| start(&cli, &output))) {
         Ok(Ok(kind)) => kind.map_or(ExitCode::SUCCESS, |kind| kind.exit_code().into()),
         Ok(Err(error)) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Ok(Err(CliError::Pipeline(done @ PipelineError::PartDone { .. }))) => {
+            output.note(done);
+            ExitCode::SUCCESS
+        }
         Ok(Err(error)) => {
             output.error(&error);
             error.kind().exit_code().into()
@@ -52,6 +56,7 @@ fn start(cli: &Cli, output: &Output) -> Result<Option<Kind>, CliError> {
         commit: option_env!("VPREP_COMMIT").map(str::to_owned),
     };
     let network = commands::network(&cli.command)?;
-    let context = Context { progress: &reporter, tool, network };
+    let share = commands::share(&cli.command);
+    let context = Context { progress: &reporter, tool, network, share };
     commands::run(cli, output, &context)
 }

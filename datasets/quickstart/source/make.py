@@ -13,7 +13,7 @@ flip the last bit of a float16.
 
 import argparse
 import hashlib
-import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,9 @@ import pyarrow.parquet as pq
 import torch
 from tokenizers import Tokenizer
 from transformers import BertModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+import wordnet
 
 SEED = 20261022
 QUERIES, BASE, BASE_FILES = 1_000, 12_000, 3
@@ -32,32 +35,6 @@ SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-# Of all parsed rows, written as "id<TAB>text<LF>".
-WORDNET_ROWS = 117_791
-WORDNET_SHA256 = "0828507575aff5077ffe86e7cc4b8262f8ea59d25e5dc2e9df294481431bbc2b"
-
-
-def parse_wordnet(folder):
-    """All synsets as (id, "lemma, lemma: gloss"), in file order: nouns, verbs, adjectives, adverbs."""
-    rows = []
-    for name, letter in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
-        with open(folder / f"data.{name}", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("  "):  # the licence at the head of each file
-                    continue
-                # offset lex_filenum ss_type w_cnt (word lex_id){w_cnt} pointers... | gloss
-                head, _, gloss = line.partition(" | ")
-                fields = head.split()
-                words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]  # w_cnt is hexadecimal
-                # Adjectives may carry a syntactic marker, "galore(ip)": drop it.
-                lemmas = [re.sub(r"\((a|p|ip)\)$", "", w).replace("_", " ") for w in words]
-                rows.append((letter + fields[0], f"{', '.join(lemmas)}: {' '.join(gloss.split())}"))
-
-    digest = hashlib.sha256("".join(f"{i}\t{t}\n" for i, t in rows).encode()).hexdigest()
-    if len(rows) != WORDNET_ROWS or digest != WORDNET_SHA256:
-        raise SystemExit(f"{folder}: not the expected WordNet ({len(rows)} rows, sha256 {digest})")
-    assert len({i for i, _ in rows}) == len({t for _, t in rows}) == len(rows)
-    return rows
 
 
 def mix(x):
@@ -131,7 +108,7 @@ def main():
     torch.set_num_threads(2)
     torch.use_deterministic_algorithms(True)
 
-    rows = parse_wordnet(args.wordnet)
+    rows = wordnet.parse(args.wordnet)
     queries, base = ([rows[i] for i in part] for part in choose(len(rows)))
     assert not {t for _, t in queries} & {t for _, t in base}
     tokenizer, model = load_model(args.model)

@@ -28,19 +28,31 @@ impl Recipe {
         }
         let import = self.import.as_ref();
         let inherits = self.subset.as_ref().is_some_and(|subset| subset.from.is_some());
-        let count = |sources: [bool; 3]| sources.into_iter().filter(|&given| given).count();
+        let embed = self.embed.as_ref();
+        let count = |sources: [bool; 4]| sources.into_iter().filter(|&given| given).count();
         let synth = self.synth.is_some();
-        if count([import.is_some_and(|import| import.base.is_some()), synth, inherits]) > 1 {
+        let imports = import.is_some_and(|import| import.base.is_some());
+        if count([imports, embed.is_some_and(|embed| embed.base.is_some()), synth, inherits]) > 1 {
             return Err(FormatError::Tables(
-                "the base comes from one of [import.base], [synth] and [subset] with `from`; \
-                 keep one of them, or make another dataset",
+                "the base comes from one of [import.base], [embed.base], [synth] and [subset] with \
+                 `from`; keep one of them, or make another dataset",
             ));
         }
-        if count([import.is_some_and(|import| import.queries.is_some()), synth, inherits]) > 1 {
+        let imports = import.is_some_and(|import| import.queries.is_some());
+        let embeds = embed.is_some_and(|embed| embed.queries.is_some());
+        if count([imports, embeds, synth, inherits]) > 1 {
             return Err(FormatError::Tables(
-                "[synth] and [subset] with `from` bring queries of their own; leave out \
-                 [import.queries], or make another dataset",
+                "queries come from one of [import.queries], [embed.queries], [synth] and [subset] \
+                 with `from`; keep one of them, or make another dataset",
             ));
+        }
+        if let Some(embed) = embed {
+            let rows = embed.checkpoint_rows;
+            range((1..=MAX_ROWS).contains(&rows), "embed.checkpoint-rows", rows, ROWS)?;
+            range(!embed.model.is_empty(), "embed.model", "\"\"", "a model")?;
+            for table in [&embed.base, &embed.queries].into_iter().flatten() {
+                range(!table.texts.is_empty(), "embed.texts", "[]", "at least one file")?;
+            }
         }
         for table in import.iter().flat_map(|import| [&import.base, &import.queries]).flatten() {
             range(!table.files.is_empty(), "import.files", "[]", "at least one file")?;
@@ -86,9 +98,11 @@ impl Recipe {
         let import = self.import.as_ref();
         let base = import.is_some_and(|import| import.base.is_some());
         let inherits = self.subset.as_ref().is_some_and(|subset| subset.from.is_some());
-        if !base && self.synth.is_none() && !inherits {
+        let embeds = self.embed.as_ref().is_some_and(|embed| embed.base.is_some());
+        if !base && !embeds && self.synth.is_none() && !inherits {
             return Err(FormatError::Tables(
-                "no table brings vectors; add [import.base], [synth] or [subset] with `from`",
+                "no table brings vectors; add [import.base], [embed.base], [synth] or [subset] with \
+                 `from`",
             ));
         }
         if self.calibrate.is_some() {

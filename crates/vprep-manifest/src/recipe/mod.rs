@@ -5,9 +5,9 @@ mod check;
 mod tables;
 
 pub use tables::{
-    BuildTable, CalibrateTable, FetchTable, ImportTable, ImportTables, ManifestTable,
-    NormalizeTable, SourceTable, SplitTable, SubsetTable, SynthTable, TruthTable, ValidateTable,
-    ZeroRule,
+    BuildTable, CalibrateTable, EmbedTable, FetchTable, ImportTable, ImportTables, ManifestTable,
+    NormalizeTable, PoolingRule, SourceTable, SplitTable, SubsetTable, SynthTable, TextsTable,
+    TruthTable, ValidateTable, ZeroRule,
 };
 
 use crate::error::check_schema;
@@ -45,6 +45,9 @@ pub struct Recipe {
     /// Files to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<ImportTables>,
+    /// Texts to turn into vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embed: Option<EmbedTable>,
     /// Vectors to make up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synth: Option<SynthTable>,
@@ -89,6 +92,7 @@ impl Recipe {
             source: None,
             fetch: None,
             import: None,
+            embed: None,
             synth: None,
             normalize: None,
             subset: None,
@@ -176,7 +180,7 @@ mod tests {
         let head = "schema = 1\nname = \"x\"\n";
         let synth = "[synth]\nrows = 5\ndim = 2\nqueries = 2\n";
         let queries = "[import.queries]\nfiles = [\"q.npy\"]\n";
-        assert!(fails(&format!("{head}{synth}{queries}")).contains("queries of their own"));
+        assert!(fails(&format!("{head}{synth}{queries}")).contains("queries come from one of"));
         let base = "[import.base]\nfiles = [\"b.npy\"]\n";
         assert!(fails(&format!("{head}{synth}{base}")).contains("the base comes from one of"));
         let whole = |text: &str| {

@@ -76,6 +76,94 @@ pub struct ImportTable {
     pub id_column: Option<String>,
 }
 
+/// Turn texts into vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct EmbedTable {
+    /// A model of the hub, `owner/name`, or a directory that holds one (`./model`).
+    pub model: String,
+    /// Branch, tag or commit of a hub model; the known one unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// How a text's token vectors become one; what the model says unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooling: Option<PoolingRule>,
+    /// Tokens of a text that are used; what the model says unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u32>,
+    /// Put before every query; what the model says unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_prefix: Option<String>,
+    /// Put before every text of the base; what the model says unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_prefix: Option<String>,
+    /// Rows that are computed, written and recorded together.
+    pub checkpoint_rows: u64,
+    /// Whether texts without content are embedded like others.
+    pub allow_empty: bool,
+    /// The texts of the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<TextsTable>,
+    /// The texts of the queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<TextsTable>,
+}
+
+impl Default for EmbedTable {
+    fn default() -> Self {
+        Self {
+            model: "BAAI/bge-small-en-v1.5".to_owned(),
+            revision: None,
+            pooling: None,
+            max_length: None,
+            query_prefix: None,
+            base_prefix: None,
+            checkpoint_rows: 50_000,
+            allow_empty: false,
+            base: None,
+            queries: None,
+        }
+    }
+}
+
+/// How the vectors of a text's tokens become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolingRule {
+    /// That of the first token.
+    Cls,
+    /// Their mean.
+    Mean,
+}
+
+impl PoolingRule {
+    /// The name in files and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cls => "cls",
+            Self::Mean => "mean",
+        }
+    }
+}
+
+/// Files with texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TextsTable {
+    /// Files or patterns, read in numeric order (`part-2` before `part-10`).
+    pub texts: Vec<PathBuf>,
+    /// The column with the texts: a name, or in a tsv without names a number from 1; found by the
+    /// usual names unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_column: Option<String>,
+    /// The column with the ids; found by the usual names, else the row number, unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_column: Option<String>,
+    /// A column whose value goes before the text; none unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title_column: Option<String>,
+}
+
 /// Seeded clustered vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,24 +1,21 @@
 //! `import`: vectors, ids and other columns from files of others.
 
-use super::{Outcome, grouped};
+use super::{Outcome, grouped, sources};
 use crate::PipelineError;
 use crate::dataset::Side;
-use crate::facts::{FetchStageFacts, ImportFacts};
+use crate::facts::ImportFacts;
 use crate::job::file_name;
 use crate::paths::tidy;
-use crate::record;
 use crate::run::Stage;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use vprep_core::RowList;
-use vprep_data::read::{IdType, Ids, ReadOptions, VectorReader, expand, non_finite_rows};
-use vprep_data::{
-    Content, ID, KEPT, MappedNpy, NpyWriter, PARENT_ROW, ROW, TableWriter, content, slashed,
-};
-use vprep_manifest::{ImportTable, RAW, SourceFile};
+use vprep_data::read::{IdType, Ids, ReadOptions, VectorReader, non_finite_rows};
+use vprep_data::{ID, KEPT, MappedNpy, NpyWriter, PARENT_ROW, ROW, TableWriter};
+use vprep_manifest::ImportTable;
 
 pub(crate) fn run(
     side: Side,
@@ -30,7 +27,7 @@ pub(crate) fn run(
         vector_column: table.vector_column.clone(),
         id_column: table.id_column.clone(),
     };
-    let sources = sources(table, stage)?;
+    let sources = sources::found(&table.files, stage)?;
     let mut readers = Vec::with_capacity(sources.len());
     for (path, _) in &sources {
         readers.push(VectorReader::open(&tidy(path), &options)?);
@@ -89,42 +86,9 @@ pub(crate) fn run(
     if !left_out.is_empty() {
         summary += &format!("; left out: {}", left_out.join(", "));
     }
-    let files = sources.into_iter().map(|(path, content)| SourceFile {
-        role: side.role(),
-        name: file_name(&path),
-        bytes: content.bytes,
-        sha256: content.sha256,
-    });
-    let facts = ImportFacts { rows, dim: dim as u32, files: files.collect() };
+    let files = sources::described(sources, side.role());
+    let facts = ImportFacts { rows, dim: dim as u32, files };
     Ok(Outcome::new(&facts, summary).with_dim(dim))
-}
-
-/// The files to read, in order, with their digests. Those of a pattern among fetched files are
-/// found now, when they are there.
-fn sources(
-    table: &ImportTable,
-    stage: &Stage<'_>,
-) -> Result<Vec<(PathBuf, Content)>, PipelineError> {
-    let is_fetched = |path: &&PathBuf| stage.recipe.is_fetched(path);
-    let fetched: Vec<PathBuf> = table.files.iter().filter(is_fetched).cloned().collect();
-    let mut sources = Vec::new();
-    if !fetched.is_empty() {
-        let known = record::read(stage.dir, "fetch").map(|record| record.facts);
-        let known = known.and_then(|facts| serde_json::from_value::<FetchStageFacts>(facts).ok());
-        let known = known.map(|facts| facts.fetched.files).unwrap_or_default();
-        for path in expand(&fetched, stage.dir)? {
-            let below = path.strip_prefix(stage.dir.join(RAW)).map(slashed).unwrap_or_default();
-            let content = match known.iter().find(|file| file.path == below) {
-                Some(file) => Content { bytes: file.bytes, sha256: file.sha256.clone() },
-                None => content(&path, stage.context.progress)?,
-            };
-            sources.push((path, content));
-        }
-    }
-    let outside = table.files.iter().filter(|path| !is_fetched(path));
-    let contents = stage.inputs.iter().filter(|(name, _)| *name != RAW).map(|(_, c)| c.clone());
-    sources.extend(outside.map(|path| stage.dir.join(path)).zip(contents));
-    Ok(sources)
 }
 
 /// Checks that the files agree with one another, with the recipe and with the other side, and

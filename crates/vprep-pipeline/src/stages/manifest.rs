@@ -3,7 +3,9 @@
 use super::{Outcome, grouped};
 use crate::PipelineError;
 use crate::dataset::{DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, index_dir};
-use crate::facts::{BuildFacts, FetchStageFacts, ImportFacts, ManifestFacts, NormalizeFacts};
+use crate::facts::{
+    BuildFacts, EmbedFacts, FetchStageFacts, ImportFacts, ManifestFacts, NormalizeFacts, TextsFacts,
+};
 use crate::job::{Job, jobs, portable};
 use crate::matrix;
 use crate::record::{self, Record};
@@ -13,8 +15,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 use vprep_data::{DataError, MappedNpy, content, files_below, slashed};
 use vprep_manifest::{
-    Counts, FileEntry, Manifest, Normalization, Role, Run, SCHEMA, StoreFacts, canonical_json,
-    sha256,
+    Counts, EmbeddingFacts, FileEntry, Manifest, Normalization, Role, Run, SCHEMA, StoreFacts,
+    canonical_json, sha256,
 };
 
 /// Name of the stage that fetches.
@@ -46,6 +48,8 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
     for side in Side::BOTH {
         let import: Option<ImportFacts> = facts.get(&format!("import.{}", side.name()))?;
         source_files.extend(import.into_iter().flat_map(|import| import.files));
+        let texts: Option<TextsFacts> = facts.get(&format!("texts.{}", side.name()))?;
+        source_files.extend(texts.into_iter().flat_map(|texts| texts.files));
     }
     let base_norms: Option<NormalizeFacts> = facts.get("normalize.base")?;
     let query_norms: Option<NormalizeFacts> = facts.get("normalize.queries")?;
@@ -73,6 +77,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
         source: stage.recipe.source.clone().or(about),
         fetched,
         source_files,
+        embedding: embedding(&facts)?,
         normalization: base_norms.map(|base| Normalization {
             zero: base.zero,
             base: base.norms,
@@ -134,6 +139,18 @@ impl Facts {
             DataError::Malformed { path: record::path(id).into(), problem }.into()
         })
     }
+}
+
+/// The model of either side, which is the same for both.
+fn embedding(facts: &Facts) -> Result<Option<EmbeddingFacts>, PipelineError> {
+    let base: Option<EmbedFacts> = facts.get("embed.base")?;
+    let queries: Option<EmbedFacts> = facts.get("embed.queries")?;
+    let model = base.as_ref().or(queries.as_ref()).map(|facts| facts.model.clone());
+    Ok(model.map(|model| EmbeddingFacts {
+        base: base.map(|facts| facts.texts),
+        queries: queries.map(|facts| facts.texts),
+        ..model
+    }))
 }
 
 fn run_facts(facts: &Facts) -> Run {

@@ -3,14 +3,18 @@
 
 pub(crate) mod build;
 pub(crate) mod calibrate;
+mod embed;
 pub(crate) mod fetch;
 mod import;
 pub(crate) mod manifest;
+pub(crate) mod model;
 mod normalize;
 mod relevant;
+mod sources;
 mod split;
 mod subset;
 mod synth;
+mod texts;
 mod truth;
 mod validate;
 
@@ -46,9 +50,12 @@ pub(crate) fn run(job: &Job, stage: &mut Stage<'_>) -> Result<Outcome, PipelineE
     match job {
         Job::Fetch(table) => fetch::run(table, stage),
         Job::Import(side, table) => import::run(*side, table, stage),
+        Job::Texts(side, table) => texts::run(*side, table, stage),
+        Job::Embed(side, table) => embed::run(*side, table, stage),
         Job::Synth(table) => synth::run(table, stage),
         Job::Normalize(side, table) => normalize::run(*side, table, stage),
         Job::Subset(table) => subset::run(table, stage),
+        Job::SubsetTexts(table) => subset::of_texts(table, stage),
         Job::Split(table) => split::run(table, stage),
         Job::Truth(table) => truth::run(table, stage),
         Job::Build(store, table) => build::run(store, table, stage),

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, BufReader};
 use std::path::Path;
 use vprep_core::sample::{self, Sample};
-use vprep_data::{Content, DataError, Lineage, MappedNpy, NpyWriter, copy_rows};
+use vprep_data::{Content, DataError, Lineage, MappedNpy, NpyWriter, copy_rows, table_shape};
 use vprep_manifest::{KeptFacts, SubsetFacts, SubsetTable};
 
 pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome, PipelineError> {
@@ -40,23 +40,9 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
     let source = MappedNpy::<f32>::open(&path)?;
     let vectors = source.view();
     let found = vectors.rows() as u64;
-    if table.rows > found {
-        let (what, wanted) = ("subset", table.rows);
-        return Err(PipelineError::TooFewRows { path, found, what, wanted });
-    }
-    let (kept, judgements) = relevant::rows(table, &parent.join(Side::Base.table()), stage)?;
-    if kept.len() as u64 > table.rows {
-        let what = "subset, which keeps every relevant row,";
-        return Err(PipelineError::TooFewRows {
-            path,
-            found: table.rows,
-            what,
-            wanted: kept.len() as u64,
-        });
-    }
-    let drawn = Sample::new(table.seed, found, table.rows);
-    let drawn_anyway = kept.iter().filter(|&&row| drawn.contains(row)).count() as u64;
-    let sample = Sample::with_kept(table.seed, found, table.rows, kept.iter().copied());
+    let parent_table = parent.join(Side::Base.table());
+    let draw = Draw::new(table, found, &parent_table, stage)?;
+    let sample = &draw.sample;
 
     let task = progress.task("drawing the subset", found, "rows");
     let file = stage.outputs.create(Side::Base.vectors())?;
@@ -76,9 +62,7 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
     let file = stage.outputs.create(Side::Base.table())?;
     let keep = |row| sample.contains(row);
     let is_kept = |row| sample.is_kept(row);
-    let keeps = !table.keep_relevant.is_empty();
-    let lineage = if keeps { Lineage::Kept(&is_kept) } else { Lineage::ParentRow };
-    let content = copy_rows(&parent.join(Side::Base.table()), file, &lineage, keep, progress)?;
+    let content = copy_rows(&parent_table, file, &draw.lineage(&is_kept), keep, progress)?;
     stage.outputs.add(Side::Base.table(), content);
     if table.from.is_some() {
         // Queries and their split come along; a truth never does.
@@ -93,20 +77,95 @@ pub(crate) fn run(table: &SubsetTable, stage: &mut Stage<'_>) -> Result<Outcome,
     let name = Side::Base.vectors();
     let parent_sha256 =
         stage.inputs.get(name).or_else(|| stage.inputs.get(&format!("parent:{name}")));
-    let facts = SubsetFacts {
-        rows: table.rows,
-        seed: table.seed,
-        rule: if keeps { sample::RULE_WITH_KEPT } else { sample::RULE }.to_owned(),
-        parent_rows: found,
-        parent_sha256: parent_sha256.expect("the base is an input").sha256.clone(),
-        kept: keeps.then(|| KeptFacts { judgements, rows: kept.len() as u64, drawn_anyway }),
-    };
-    let mut summary =
-        format!("{} of {} base vectors, seed {}", grouped(table.rows), grouped(found), table.seed);
-    if keeps {
-        summary += &format!(", with all {} judged relevant", grouped(kept.len() as u64));
+    let parent_sha256 = parent_sha256.expect("the base is an input").sha256.clone();
+    let summary = draw.summary("base vectors");
+    Ok(Outcome::new(&draw.facts(parent_sha256), summary).with_dim(vectors.dim()))
+}
+
+/// Draws from a base that is only texts so far.
+pub(crate) fn of_texts(
+    table: &SubsetTable,
+    stage: &mut Stage<'_>,
+) -> Result<Outcome, PipelineError> {
+    let progress = stage.context.progress;
+    let path = stage.dir.join(Side::Base.table());
+    let (_, found) = table_shape(&path)?;
+    let draw = Draw::new(table, found, &path, stage)?;
+    let file = stage.outputs.create(Side::Base.table())?;
+    let keep = |row| draw.sample.contains(row);
+    let is_kept = |row| draw.sample.is_kept(row);
+    let content = copy_rows(&path, file, &draw.lineage(&is_kept), keep, progress)?;
+    stage.outputs.add(Side::Base.table(), content);
+    let parent_sha256 = stage.inputs[Side::Base.table()].sha256.clone();
+    let summary = draw.summary("texts");
+    Ok(Outcome::new(&draw.facts(parent_sha256), summary))
+}
+
+/// Which rows of a parent are kept.
+struct Draw<'a> {
+    table: &'a SubsetTable,
+    found: u64,
+    sample: Sample,
+    kept: Option<KeptFacts>,
+}
+
+impl<'a> Draw<'a> {
+    /// Draws from the `found` rows of the parent whose table is at `path`.
+    fn new(
+        table: &'a SubsetTable,
+        found: u64,
+        path: &Path,
+        stage: &Stage<'_>,
+    ) -> Result<Self, PipelineError> {
+        let too_few = |found, what, wanted| PipelineError::TooFewRows {
+            path: path.to_owned(),
+            found,
+            what,
+            wanted,
+        };
+        if table.rows > found {
+            return Err(too_few(found, "subset", table.rows));
+        }
+        let (kept, judgements) = relevant::rows(table, path, stage)?;
+        let rows = kept.len() as u64;
+        if rows > table.rows {
+            return Err(too_few(
+                table.rows,
+                "the judgements, whose relevant rows are all kept,",
+                rows,
+            ));
+        }
+        let drawn = Sample::new(table.seed, found, table.rows);
+        let drawn_anyway = kept.iter().filter(|&&row| drawn.contains(row)).count() as u64;
+        let sample = Sample::with_kept(table.seed, found, table.rows, kept);
+        let keeps = !table.keep_relevant.is_empty();
+        let kept = keeps.then_some(KeptFacts { judgements, rows, drawn_anyway });
+        Ok(Self { table, found, sample, kept })
     }
-    Ok(Outcome::new(&facts, summary).with_dim(vectors.dim()))
+
+    fn lineage<'b>(&self, is_kept: &'b dyn Fn(u64) -> bool) -> Lineage<'b> {
+        if self.kept.is_some() { Lineage::Kept(is_kept) } else { Lineage::ParentRow }
+    }
+
+    fn facts(&self, parent_sha256: String) -> SubsetFacts {
+        let rule = if self.kept.is_some() { sample::RULE_WITH_KEPT } else { sample::RULE };
+        SubsetFacts {
+            rows: self.table.rows,
+            seed: self.table.seed,
+            rule: rule.to_owned(),
+            parent_rows: self.found,
+            parent_sha256,
+            kept: self.kept.clone(),
+        }
+    }
+
+    fn summary(&self, what: &str) -> String {
+        let (rows, found, seed) = (grouped(self.table.rows), grouped(self.found), self.table.seed);
+        let kept = self.kept.as_ref().map_or_else(String::new, |kept| {
+            format!(", with all {} judged relevant", grouped(kept.rows))
+        });
+        format!("{rows} of {found} {what}, seed {seed}{kept}")
+    }
 }
 
 fn copy(from: &Path, name: &str, stage: &mut Stage<'_>) -> Result<Content, DataError> {

@@ -61,6 +61,7 @@ impl<'a> Checker<'a> {
             ("truth", recipe.truth.is_some(), manifest.truth.is_some()),
             ("split", recipe.split.is_some(), manifest.split.is_some()),
             ("subset", recipe.subset.is_some(), manifest.subset.is_some()),
+            ("embed", recipe.embed.is_some(), manifest.embedding.is_some()),
             ("normalize", recipe.normalize.is_some(), manifest.normalization.is_some()),
             ("truth", has(Role::TruthIds) && has(Role::TruthScores), manifest.truth.is_some()),
             ("build", has(Role::Index), !manifest.stores.is_empty()),

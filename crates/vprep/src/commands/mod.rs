@@ -7,13 +7,13 @@ mod recipe;
 mod stage;
 mod validate;
 
-use crate::cli::{Cli, Command, FetchArgs, Global, PlanArgs, RunArgs};
+use crate::cli::{Cli, Command, EmbedArgs, FetchArgs, Global, PlanArgs, RunArgs};
 use crate::error::CliError;
 use crate::output::Output;
 use clap::CommandFactory;
 use std::path::PathBuf;
 use vprep_core::Kind;
-use vprep_pipeline::{Context, Network, locate};
+use vprep_pipeline::{Context, Network, Share, locate};
 
 /// Runs the command that was typed.
 pub(crate) fn run(
@@ -27,6 +27,7 @@ pub(crate) fn run(
         Command::Run(args) => recipe::run(args, global, output, context),
         Command::Plan(args) => recipe::plan(&args.recipe, global, output, context),
         Command::Import(args) => stage::import(args, global, output, context),
+        Command::Embed(args) => stage::embed(args, global, output, context),
         Command::Synth(args) => stage::synth(args, global, output, context),
         Command::Normalize(args) => stage::normalize(args, global, output, context),
         Command::Subset(args) => stage::subset(args, global, output, context),
@@ -58,8 +59,22 @@ pub(crate) fn network(command: &Command) -> Result<Network, CliError> {
     match command {
         Command::Run(RunArgs { network, .. })
         | Command::Plan(PlanArgs { network, .. })
+        | Command::Embed(EmbedArgs { network, .. })
         | Command::Fetch(FetchArgs { network, .. }) => fetch::network(network),
         _ => Ok(Network::default()),
+    }
+}
+
+/// Which checkpoints of an embedding the command was told to compute.
+pub(crate) fn share(command: &Command) -> Share {
+    let (Command::Run(RunArgs { share, .. }) | Command::Embed(EmbedArgs { share, .. })) = command
+    else {
+        return Share::All;
+    };
+    match share.shard {
+        Some((index, count)) => Share::Part { index, count },
+        None if share.assemble => Share::Nothing,
+        None => Share::All,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::dataset;
 use crate::cli::{
-    BuildArgs, Global, ImportArgs, NormalizeArgs, SplitArgs, SubsetArgs, SynthArgs, TruthArgs,
+    BuildArgs, EmbedArgs, Global, ImportArgs, NormalizeArgs, SplitArgs, SubsetArgs, SynthArgs,
+    TruthArgs,
 };
 use crate::error::CliError;
 use crate::output::Output;
@@ -10,11 +11,11 @@ use serde::Serialize;
 use std::path::Path;
 use vprep_core::Kind;
 use vprep_manifest::{
-    BuildTable, ImportTable, ManifestTable, NormalizeTable, Recipe, SCHEMA, SplitTable,
-    SubsetTable, SynthTable, TruthTable,
+    BuildTable, EmbedTable, ImportTable, ManifestTable, NormalizeTable, Recipe, SCHEMA, SplitTable,
+    SubsetTable, SynthTable, TextsTable, TruthTable,
 };
 use vprep_pipeline::{
-    Context, Dataset, Done, Job, Side, parent_dataset, read_dataset, source_files,
+    Context, Dataset, Done, Job, Side, model, parent_dataset, read_dataset, source_files,
 };
 
 /// What a stage's command prints with `--json`.
@@ -46,6 +47,48 @@ pub(crate) fn import(
         }
     };
     finish(target, edit, |job| matches!(job, Job::Import(side, _) if *side == args.role), output)
+}
+
+pub(crate) fn embed(
+    args: &EmbedArgs,
+    global: &Global,
+    output: &Output,
+    context: &Context<'_>,
+) -> Result<Option<Kind>, CliError> {
+    let dir = dataset(global)?;
+    let here = Path::new("");
+    let texts = TextsTable {
+        texts: source_files(&args.texts, here, &dir)?,
+        text_column: args.text_column.clone(),
+        id_column: args.id_column.clone(),
+        title_column: args.title_column.clone(),
+    };
+    let model = model(&args.model, here, &dir)?;
+    let target = Dataset::open_or_create(&dir, args.metric, context)?;
+    let edit = |recipe: &mut Recipe| {
+        let before = recipe.embed.take().unwrap_or_default();
+        let (base, queries) = match args.role {
+            Side::Base => (Some(texts), before.queries),
+            Side::Queries => (before.base, Some(texts)),
+        };
+        recipe.embed = Some(EmbedTable {
+            model,
+            revision: args.revision.clone(),
+            pooling: args.pooling,
+            max_length: args.max_length,
+            query_prefix: args.query_prefix.clone(),
+            base_prefix: args.base_prefix.clone(),
+            checkpoint_rows: args.checkpoint_rows,
+            allow_empty: args.allow_empty,
+            base,
+            queries,
+        });
+    };
+    let wanted = |job: &Job| match job {
+        Job::Texts(side, _) | Job::Embed(side, _) => *side == args.role,
+        _ => false,
+    };
+    finish(target, edit, wanted, output)
 }
 
 pub(crate) fn synth(
