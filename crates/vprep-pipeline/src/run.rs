@@ -11,6 +11,7 @@ use crate::{Context, PipelineError};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -394,8 +395,8 @@ impl<'a> Dataset<'a> {
         }
         let Outputs { transaction, mut contents, dirs } = stage.outputs;
         for (name, path) in dirs {
-            if !contents.contains_key(&name) {
-                contents.insert(name, vprep_data::content(&path, self.context.progress)?);
+            if let Entry::Vacant(unknown) = contents.entry(name) {
+                unknown.insert(vprep_data::content(&path, self.context.progress)?);
             }
         }
         recipe.dim = recipe.dim.or(outcome.dim);

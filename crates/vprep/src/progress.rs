@@ -58,14 +58,18 @@ struct Bar(ProgressBar);
 
 impl Bar {
     fn new(label: &str, total: u64, unit: &'static str) -> Self {
-        let template = "{prefix} [{bar:12}] {percent:>3}%  {counts}  {eta} left";
+        let template = match total {
+            0 => "{prefix} {spinner}  {counts}",
+            _ => "{prefix} [{bar:12}] {percent:>3}%  {counts}  {eta} left",
+        };
         let counts = move |state: &ProgressState, out: &mut dyn Write| {
             let total = state.len().unwrap_or(0);
             let _ = write!(out, "{}", counts(state.pos(), total, unit, state.per_sec()));
         };
         let style = ProgressStyle::with_template(template).expect("a fixed template");
         let style = style.with_key("counts", counts).progress_chars("=> ");
-        let bar = ProgressBar::new(total).with_style(style);
+        let bar = if total == 0 { ProgressBar::no_length() } else { ProgressBar::new(total) };
+        let bar = bar.with_style(style);
         bar.set_prefix(format!("{label:<16}"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
@@ -120,18 +124,20 @@ impl Task for Lines {
             return;
         }
         let rate = done as f64 / elapsed.as_secs_f64();
+        let counts = counts(done, self.total, self.unit, rate);
+        if self.total == 0 {
+            return say(&format!("{}: {counts}", self.label));
+        }
         let left = Duration::from_secs_f64(self.total.saturating_sub(done) as f64 / rate.max(1e-9));
-        say(&format!(
-            "{}: {}, {} left",
-            self.label,
-            counts(done, self.total, self.unit, rate),
-            HumanDuration(left)
-        ));
+        say(&format!("{}: {counts}, {} left", self.label, HumanDuration(left)));
     }
 }
 
-/// `225k of 302k rows, 43.9k/s`
+/// `225k of 302k rows, 43.9k/s`, or `225k rows, 43.9k/s` where nobody knows the total.
 fn counts(done: u64, total: u64, unit: &str, rate: f64) -> String {
+    if total == 0 {
+        return format!("{} {unit}, {}/s", short(done as f64), short(rate));
+    }
     format!("{} of {} {unit}, {}/s", short(done as f64), short(total as f64), short(rate))
 }
 
@@ -157,5 +163,6 @@ mod tests {
         let expected = ["0", "812", "43.9k", "100k", "225k", "600M", "600G", "138T"];
         assert_eq!(shown.map(short), expected);
         assert_eq!(counts(5_000, 302_000, "rows", 1e6), "5.0k of 302k rows, 1.0M/s");
+        assert_eq!(counts(5_000, 0, "B", 1e6), "5.0k B, 1.0M/s");
     }
 }

@@ -25,7 +25,7 @@ pub enum Job {
     /// Read texts from files.
     Texts(Side, TextsTable),
     /// Turn texts into vectors.
-    Embed(Side, EmbedTable),
+    Embed(Side, Box<EmbedTable>),
     /// Make up vectors.
     Synth(SynthTable),
     /// Bring vectors to unit length.
@@ -99,7 +99,7 @@ pub(crate) fn jobs(recipe: &Recipe, dir: &Path) -> Vec<Job> {
             subset = None;
             jobs.extend(recipe.subset.clone().map(Job::SubsetTexts));
         }
-        jobs.extend(sides.iter().map(|(side, _)| Job::Embed(*side, embed.clone())));
+        jobs.extend(sides.iter().map(|(side, _)| Job::Embed(*side, Box::new(embed.clone()))));
     }
     jobs.extend(recipe.synth.clone().map(Job::Synth));
     if let Some(table) = &recipe.normalize {

@@ -41,7 +41,7 @@ impl Job {
                 })
             }
             Self::Embed(side, table) => {
-                let mut table = EmbedTable { base: None, queries: None, ..table.clone() };
+                let mut table = EmbedTable { base: None, queries: None, ..table.as_ref().clone() };
                 if stages::model::is_directory(&table.model) {
                     // Where it lies does not matter; its files are inputs.
                     table.model = String::new();
