@@ -3,8 +3,8 @@
 /// A sink for progress, and the one place where work asks whether to go on. Libraries never see
 /// a terminal or a signal: they call this.
 pub trait Progress: Sync {
-    /// Starts a task of `total` units (`"rows"`, `"queries"`, `"B"` for bytes). It ends when the
-    /// returned value is dropped.
+    /// Starts a task of `total` units (`"rows"`, `"queries"`, `"B"` for bytes), 0 where nobody knows
+    /// how many. It ends when the returned value is dropped.
     fn task(&self, label: &str, total: u64, unit: &'static str) -> Box<dyn Task>;
 
     /// Whether the user asked to stop.

@@ -224,7 +224,7 @@ pub(crate) struct NetworkArgs {
     /// A catalogue to use in place of the built-in one
     #[arg(long, value_name = "FILE", env = "VPREP_CATALOG", hide_env_values = true)]
     pub(crate) catalog: Option<PathBuf>,
-    /// Addresses to ask in place of others, as in https://a.org/=https://mirror.here/a/
+    /// Addresses to ask in place of others: the beginning of each, the one that replaces it
     #[arg(long, value_name = "FROM=TO", env = "VPREP_MIRROR", hide_env_values = true)]
     pub(crate) mirror: Option<String>,
 }
