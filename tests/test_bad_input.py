@@ -177,7 +177,7 @@ RECIPES = {
     "unknown parameter": (SYNTH + "[build.hnsw]\nef = 3\n", ["hnsw", "`ef`", "ef-construction"]),
     "parameter out of range": (SYNTH + "[build.hnsw]\nm = 0\n", ["hnsw", "m = 0"]),
     "two sources": (SYNTH + "[import.base]\nfiles = [\"a.npy\"]\n", ["p.toml", "one of"]),
-    "two sources of queries": (SYNTH + "[import.queries]\nfiles = [\"a.npy\"]\n", ["p.toml", "queries of their own"]),
+    "two sources of queries": (SYNTH + "[import.queries]\nfiles = [\"a.npy\"]\n", ["p.toml", "queries come from one of"]),
     "a name that leaves datasets/": ("", ["p.toml", "name"]),
 }
 
