@@ -69,6 +69,9 @@ pub struct Limits {
     pub longest_wait: Duration,
     /// Bytes of a block, the unit of the journal.
     pub block: u64,
+    /// Bytes per second of all files together at which a file gets no further connection; with
+    /// `u64::MAX` it gets them all at once.
+    pub fast: u64,
 }
 
 impl Default for Limits {
@@ -80,6 +83,7 @@ impl Default for Limits {
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
             block: 8 << 20,
+            fast: 150_000_000,
         }
     }
 }

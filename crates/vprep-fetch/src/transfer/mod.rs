@@ -5,6 +5,7 @@ mod flush;
 mod follow;
 mod growing;
 mod part;
+mod ramp;
 mod verify;
 
 use crate::http::{Http, Next, Trouble};
@@ -17,6 +18,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use growing::Growing;
 use part::Writer;
 pub(crate) use part::{Part, sweep};
+use ramp::Ramp;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -167,7 +169,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Asks for everything that is missing, once, over as many connections as are free.
+    /// Asks for everything that is missing, once, over as many connections as help and are free.
     async fn round(&self, want: &Want, origin: &Origin, growing: &Growing) -> Result<(), Trouble> {
         if growing.part.borrow().is_complete() {
             return Ok(());
@@ -205,8 +207,9 @@ impl Engine<'_> {
         };
         let mut running = FuturesUnordered::new();
         running.push(connection(slot, Some(body), first));
+        let mut ramp = Ramp::new(self.limits.fast, self.downloaded.get());
         loop {
-            while !queue.is_empty() {
+            while !queue.is_empty() && running.len() < ramp.connections(self.downloaded.get()) {
                 let slot = match self.slots.try_acquire() {
                     Ok(slot) => slot,
                     Err(_) if running.is_empty() => self.slot().await,
@@ -215,9 +218,11 @@ impl Engine<'_> {
                 let span = queue.pop_front().expect("checked above");
                 running.push(connection(slot, None, span));
             }
-            match running.next().await {
-                Some(result) => result?,
-                None => break,
+            let wait = if queue.is_empty() { Duration::MAX } else { ramp.wait() };
+            match tokio::time::timeout(wait, running.next()).await {
+                Ok(Some(result)) => result?,
+                Ok(None) => break,
+                Err(_) => {}
             }
         }
         let part = growing.part.borrow();

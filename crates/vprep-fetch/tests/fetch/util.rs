@@ -61,6 +61,8 @@ pub(crate) fn limits() -> Limits {
         first_wait: Duration::from_millis(2),
         longest_wait: Duration::from_millis(20),
         block: BLOCK,
+        // Every connection that may be open is.
+        fast: u64::MAX,
     }
 }
 
