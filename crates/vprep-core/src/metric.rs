@@ -84,8 +84,9 @@ impl FromStr for Metric {
 
 /// Sums `term(a[i], b[i])` in the one order that vprep uses everywhere: lane `i mod 8` of eight
 /// accumulators takes term `i`, and the lanes are added pairwise at the end. Eight lanes fill the
-/// widest vector unit in use, and the result does not depend on which unit runs it.
-#[inline]
+/// widest vector unit in use, and the result does not depend on which unit runs it: inlined into code
+/// that is compiled for one, it is compiled for it too.
+#[inline(always)]
 fn sum(a: &[f32], b: &[f32], term: impl Fn(f64, f64) -> f64) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of different dimension");
     let (blocks_a, rest_a) = a.as_chunks::<8>();
@@ -106,16 +107,19 @@ fn sum(a: &[f32], b: &[f32], term: impl Fn(f64, f64) -> f64) -> f64 {
 
 /// The inner product in f64. Each product of two f32 is exact in f64, so only the order of
 /// summation decides the last bit, and that order is fixed.
+#[inline(always)]
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     sum(a, b, |x, y| x * y)
 }
 
 /// The squared Euclidean distance in f64, summed in the order of [`dot`].
+#[inline(always)]
 pub fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
     sum(a, b, |x, y| (x - y) * (x - y))
 }
 
 /// The Euclidean norm in f64.
+#[inline]
 pub fn norm(a: &[f32]) -> f64 {
     dot(a, a).sqrt()
 }

@@ -40,6 +40,12 @@ impl Blocks {
         (self.bytes / (Shortlist::bytes(k + 1, rows) + k * result)).max(1)
     }
 
+    /// The same for a pass that takes so many bytes for each query beside its result.
+    pub(crate) fn coded_queries_at_once(&self, k: usize, bytes: usize) -> usize {
+        let result = size_of::<i32>() + size_of::<f32>();
+        (self.bytes / (bytes + k * result)).max(1)
+    }
+
     /// Cuts `queries` queries so that `threads` threads have the same amount of work: tiles as
     /// large as may be, and where there are too few queries for that, a share of the base each.
     pub(crate) fn cut(&self, queries: usize, threads: usize) -> Cut {

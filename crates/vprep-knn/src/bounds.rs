@@ -116,6 +116,35 @@ impl Bounds {
         }
     }
 
+    /// γ(d+8), and what [`error`](Self::error) adds for a query of this norm beside γ(d+8)·p and
+    /// 4u·‖x‖², for rows whose norm is 0 or at least `least`.
+    pub(crate) fn split(&self, query: f64, least: f64) -> (f64, f64) {
+        let rest = match self.metric {
+            Metric::Ip => self.tiny,
+            Metric::Cosine => self.tiny / least + self.tiny,
+            Metric::L2 => self.wide * query * query + self.tiny,
+        };
+        (self.gamma, rest)
+    }
+
+    /// A merit that no row of this goodness is below; one of less goodness may be below it.
+    pub(crate) fn merit_below(&self, goodness: f64, query: f64) -> f32 {
+        let (merit, size) = self.merit_of(goodness, query);
+        round_down(merit - size * 2f64.powi(-50))
+    }
+
+    /// The merit of a goodness, and the size of what it is computed from.
+    fn merit_of(&self, goodness: f64, query: f64) -> (f64, f64) {
+        match self.metric {
+            Metric::Ip => (goodness, goodness.abs()),
+            Metric::Cosine => (goodness * query, (goodness * query).abs()),
+            Metric::L2 => {
+                let square = query * query;
+                ((goodness + square) / 2.0, goodness.abs() + square)
+            }
+        }
+    }
+
     /// Where the goodness of a row lies, given the estimate of its merit.
     pub(crate) fn goodness(&self, merit: f32, query: f64, row: f64) -> (f64, f64) {
         let error = self.error(query, row);
@@ -141,11 +170,7 @@ impl Bounds {
         if error == f64::INFINITY || floor == f64::NEG_INFINITY {
             return f32::NEG_INFINITY;
         }
-        let (merit, size) = match self.metric {
-            Metric::Ip => (floor, floor.abs()),
-            Metric::Cosine => (floor * query, (floor * query).abs()),
-            Metric::L2 => ((floor + query * query) / 2.0, floor.abs() + query * query),
-        };
+        let (merit, size) = self.merit_of(floor, query);
         round_down(merit - error - size * 2f64.powi(-50))
     }
 }

@@ -35,6 +35,14 @@ pub enum KnnError {
         /// The rows at fault.
         rows: RowList,
     },
+    /// Instructions that there are not.
+    #[error("VPREP_EXACT={wanted}: {problem}")]
+    Instructions {
+        /// What the variable asks for.
+        wanted: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// Stopped by the user.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
@@ -43,7 +51,7 @@ pub enum KnnError {
 impl Failure for KnnError {
     fn kind(&self) -> Kind {
         match self {
-            Self::K { .. } => Kind::Usage,
+            Self::K { .. } | Self::Instructions { .. } => Kind::Usage,
             Self::Dimension { .. } | Self::TooManyRows { .. } | Self::NotFinite { .. } => {
                 Kind::Data
             }

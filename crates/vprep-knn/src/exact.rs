@@ -2,13 +2,16 @@
 
 use crate::blocks::{Blocks, Cut};
 use crate::bounds::{Bounds, merit};
+use crate::coarse::{Coarse, Estimate, Plan};
+use crate::kernel::{Unit, prefetch};
 use crate::products::inner_products;
 use crate::shortlist::Shortlist;
 use crate::{Found, KnnError};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::OnceLock;
 use vprep_core::{
-    Interrupted, MatrixView, Metric, Progress, RowList, Task, cosine_divisor, dot, norm,
+    Interrupted, MatrixView, Metric, Progress, RowList, Silent, Task, cosine_divisor, norm,
 };
 
 #[cfg(test)]
@@ -16,33 +19,32 @@ mod tests;
 
 /// A base made ready for exact search.
 ///
-/// It borrows the base and keeps one f64 norm per row. Work runs on rayon's current pool.
+/// It borrows the base and keeps one f64 norm per row, from the first search on. Work runs on
+/// rayon's current pool.
 #[derive(Debug)]
 pub struct Exact<'a> {
     base: MatrixView<'a>,
     metric: Metric,
-    norms: Vec<f64>,
+    norms: OnceLock<Vec<f64>>,
     bounds: Bounds,
     blocks: Blocks,
+    plan: Plan,
 }
 
 impl<'a> Exact<'a> {
-    /// Makes `base` (`n x dim`, finite values, any norms) ready.
+    /// Takes `base` (`n x dim`, finite values, any norms). It is not read before it is searched.
     ///
     /// # Errors
     ///
-    /// If the base has more than `i32::MAX` rows, NaN or infinity, or the user stops the work.
-    pub fn new(
-        base: MatrixView<'a>,
-        metric: Metric,
-        progress: &dyn Progress,
-    ) -> Result<Self, KnnError> {
+    /// If the base has more than `i32::MAX` rows, or the variable `VPREP_EXACT` asks for instructions
+    /// that are not here.
+    pub fn new(base: MatrixView<'a>, metric: Metric) -> Result<Self, KnnError> {
         if base.rows() > i32::MAX as usize {
             return Err(KnnError::TooManyRows { rows: base.rows() });
         }
-        let norms = finite_norms(base, metric, "base", progress)?;
         let bounds = Bounds::new(metric, base.dim());
-        Ok(Self { base, metric, norms, bounds, blocks: Blocks::default() })
+        let (blocks, plan) = (Blocks::default(), Plan::from_environment()?);
+        Ok(Self { base, metric, norms: OnceLock::new(), bounds, blocks, plan })
     }
 
     /// Finds the `k` nearest rows of each query (`q x dim`, finite values) and hands them to
@@ -51,8 +53,9 @@ impl<'a> Exact<'a> {
     ///
     /// # Errors
     ///
-    /// If `k` is 0 or more than the rows of the base, the dimensions differ, a query has NaN or
-    /// infinity, the user stops the work, or `sink` fails; what `sink` was given until then holds.
+    /// If `k` is 0 or more than the rows of the base, the dimensions differ, a row or a query has
+    /// NaN or infinity, the user stops the work, or `sink` fails; what `sink` was given until then
+    /// holds.
     pub fn search<E: From<KnnError>>(
         &self,
         queries: MatrixView<'_>,
@@ -72,19 +75,159 @@ impl<'a> Exact<'a> {
         let pairs = queries.rows() as u64 * rows as u64;
         let task = progress.task("searching", pairs, "pairs");
         let report = Report { progress, task: &*task };
-        let step = self.blocks.queries_at_once(k, rows);
+        let keep = (k + 1).min(rows);
+        let unit = self.plan.unit(self.base, queries.rows(), keep);
+        let step = match unit {
+            Some(_) => self.blocks.coded_queries_at_once(k, Plan::bytes(keep, self.base.dim())),
+            None => self.blocks.queries_at_once(k, rows),
+        };
         for start in (0..queries.rows()).step_by(step) {
             let range = start..queries.rows().min(start + step);
             let block =
                 Queries { rows: queries.slice(range.clone()), norms: &norms[range.clone()] };
-            let mut found = self.search_block(block, k, &report).map_err(KnnError::from)?;
+            let mut found = match unit {
+                Some(unit) => self.search_coded(unit, block, k, &report)?,
+                None => {
+                    self.norms(progress)?;
+                    self.search_block(block, k, &report).map_err(KnnError::from)?
+                }
+            };
             found.queries = range;
             sink(found)?;
         }
         Ok(())
     }
 
-    /// Finds the neighbours of queries that fit into memory together.
+    /// The norm of each row; for cosine what it divides by.
+    ///
+    /// # Errors
+    ///
+    /// If a row has NaN or infinity, or the user stops the work.
+    fn norms(&self, progress: &dyn Progress) -> Result<&[f64], KnnError> {
+        if let Some(norms) = self.norms.get() {
+            return Ok(norms);
+        }
+        let norms = finite_norms(self.base, self.metric, "base", progress)?;
+        Ok(self.norms.get_or_init(|| norms))
+    }
+
+    /// The norms, by those who come after [`norms`](Self::norms).
+    fn known_norms(&self) -> &[f64] {
+        self.norms.get().expect("norms come first; this is a bug")
+    }
+
+    /// Finds the neighbours of queries by the coarse pass, and those of the queries that it cannot
+    /// tell by the f32 pass.
+    fn search_coded(
+        &self,
+        unit: Unit,
+        queries: Queries<'_>,
+        k: usize,
+        report: &Report<'_>,
+    ) -> Result<Found, KnnError> {
+        let (count, keep) = (queries.norms.len(), (k + 1).min(self.base.rows()));
+        let coarse = Coarse {
+            unit,
+            plan: self.plan,
+            base: self.base,
+            metric: self.metric,
+            bounds: self.bounds,
+            keep,
+        };
+        let listed = coarse.search(queries.rows, report.progress, report.task)?;
+        if self.norms.get().is_none() {
+            let norms = checked_norms(listed.norms, self.metric, "base")?;
+            self.norms.get_or_init(|| norms);
+        }
+        let mut found = Found::zeros(count, k);
+        let answers = (found.rows.par_chunks_mut(k))
+            .zip(found.scores.par_chunks_mut(k))
+            .zip(&mut found.tied)
+            .zip(listed.lists);
+        let left = answers.enumerate().map(|(q, (((rows, scores), tied), list))| {
+            report.progress.check()?;
+            let Some(list) = list else { return Ok(Some(q)) };
+            let best = self.rescore(unit, queries.query(q), list, keep);
+            self.answer(&best, rows, scores, tied);
+            Ok(None)
+        });
+        let left: Vec<Option<usize>> = left.collect::<Result<_, Interrupted>>()?;
+        let left: Vec<usize> = left.into_iter().flatten().collect();
+        self.search_left(queries, &left, &mut found, k, report)?;
+        Ok(found)
+    }
+
+    /// Finds the neighbours of some queries by the f32 pass.
+    fn search_left(
+        &self,
+        queries: Queries<'_>,
+        left: &[usize],
+        found: &mut Found,
+        k: usize,
+        report: &Report<'_>,
+    ) -> Result<(), Interrupted> {
+        // The coarse pass has counted their pairs.
+        let report = Report { task: &Silent, ..*report };
+        for left in left.chunks(self.blocks.queries_at_once(k, self.base.rows())) {
+            let values: Vec<f32> =
+                left.iter().flat_map(|&q| queries.rows.row(q)).copied().collect();
+            let norms: Vec<f64> = left.iter().map(|&q| queries.norms[q]).collect();
+            let rows = MatrixView::new(&values, self.base.dim());
+            let part = self.search_block(Queries { rows, norms: &norms }, k, &report)?;
+            for (i, &q) in left.iter().enumerate() {
+                found.rows[q * k..][..k].copy_from_slice(&part.rows[i * k..][..k]);
+                found.scores[q * k..][..k].copy_from_slice(&part.scores[i * k..][..k]);
+                found.tied[q] = part.tied[i];
+            }
+        }
+        Ok(())
+    }
+
+    /// The best `keep` rows of a list in f64, best first: the most promising ones are scored first,
+    /// then those that may be better than the worst of them.
+    fn rescore(
+        &self,
+        unit: Unit,
+        query: Query<'_>,
+        mut list: Vec<Estimate>,
+        keep: usize,
+    ) -> Vec<(u32, f64)> {
+        let mut best = Vec::with_capacity(list.len());
+        let mut score = |list: &mut [Estimate]| {
+            // In the order of the rows, for memory's sake.
+            list.sort_unstable_by_key(|estimate| estimate.row);
+            for (i, estimate) in list.iter().enumerate() {
+                if let Some(next) = list.get(i + 2) {
+                    prefetch(self.base.row(next.row as usize));
+                }
+                best.push((estimate.row, self.goodness_by(unit, query, estimate.row)));
+            }
+            best.sort_unstable_by(better_first);
+            best.truncate(keep);
+            best[keep - 1].1
+        };
+        let by_high = |a: &Estimate, b: &Estimate| b.high.total_cmp(&a.high);
+        list.select_nth_unstable_by(keep - 1, by_high);
+        let mut rest = list.split_off(keep);
+        let floor = self.bounds.merit_below(score(&mut list), query.norm);
+        rest.retain(|estimate| estimate.high >= floor);
+        if !rest.is_empty() {
+            score(&mut rest);
+        }
+        best
+    }
+
+    /// Writes the best rows of a query, one more than wanted if there are so many, where they go.
+    fn answer(&self, best: &[(u32, f64)], rows: &mut [i32], scores: &mut [f32], tied: &mut bool) {
+        let k = rows.len();
+        for ((row, score), &(r, goodness)) in rows.iter_mut().zip(scores).zip(best) {
+            *row = r as i32;
+            *score = self.signed(goodness) as f32;
+        }
+        *tied = best.get(k).is_some_and(|next| next.1 == best[k - 1].1);
+    }
+
+    /// Finds the neighbours of queries that fit into memory together by the f32 pass.
     fn search_block(
         &self,
         queries: Queries<'_>,
@@ -120,12 +263,7 @@ impl<'a> Exact<'a> {
             )?;
         }
 
-        let mut found = Found {
-            queries: 0..count,
-            rows: vec![0; count * k],
-            scores: vec![0.0; count * k],
-            tied: vec![false; count],
-        };
+        let mut found = Found::zeros(count, k);
         let answers = (found.rows.par_chunks_mut(tile * k))
             .zip(found.scores.par_chunks_mut(tile * k))
             .zip(found.tied.par_chunks_mut(tile));
@@ -136,11 +274,7 @@ impl<'a> Exact<'a> {
                     report.progress.check()?;
                     let query = queries.query(strands[0].queries.start + i);
                     let best = self.best(query, strands, i, keep);
-                    for ((row, score), &(r, goodness)) in rows.iter_mut().zip(scores).zip(&best) {
-                        *row = r as i32;
-                        *score = self.signed(goodness) as f32;
-                    }
-                    *tied = best.get(k).is_some_and(|next| next.1 == best[k - 1].1);
+                    self.answer(&best, rows, scores, tied);
                 }
                 Ok(())
             },
@@ -157,7 +291,7 @@ impl<'a> Exact<'a> {
         scratch: &mut Scratch,
         shortlists: &mut [Shortlist],
     ) {
-        let norms = &self.norms[block.clone()];
+        let norms = &self.known_norms()[block.clone()];
         let (products, terms) = scratch.fill(&self.bounds, norms, queries.norms.len());
         inner_products(queries.rows, self.base.slice(block.clone()), products);
 
@@ -205,7 +339,7 @@ impl<'a> Exact<'a> {
             if best.is_empty() { best = rows } else { best.append(&mut rows) }
         }
         if strands.len() > 1 {
-            best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            best.sort_unstable_by(better_first);
             best.truncate(keep);
         }
         best
@@ -214,20 +348,27 @@ impl<'a> Exact<'a> {
     /// The score of a row, signed so that larger is better: `Metric::score` to the last bit, with
     /// norms that are known already.
     fn goodness(&self, query: Query<'_>, row: u32) -> f64 {
-        let values = self.base.row(row as usize);
-        match self.metric {
-            Metric::Cosine => {
-                let norms = query.norm * self.norms[row as usize];
-                if norms == 0.0 { 0.0 } else { dot(query.values, values) / norms }
-            }
-            metric => self.signed(metric.score(query.values, values)),
+        self.goodness_by(Unit::Portable, query, row)
+    }
+
+    fn goodness_by(&self, unit: Unit, query: Query<'_>, row: u32) -> f64 {
+        let score = unit.score(self.metric, query.values, self.base.row(row as usize));
+        if self.metric == Metric::Cosine {
+            let norms = query.norm * self.known_norms()[row as usize];
+            return if norms == 0.0 { 0.0 } else { score / norms };
         }
+        self.signed(score)
     }
 
     /// Score to goodness and back.
     fn signed(&self, score: f64) -> f64 {
         if self.metric.larger_is_better() { score } else { -score }
     }
+}
+
+/// The order of rows by goodness.
+fn better_first(a: &(u32, f64), b: &(u32, f64)) -> std::cmp::Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
 /// How many products are held against a threshold before any is looked at.
@@ -277,6 +418,7 @@ struct Strand {
 }
 
 /// Where progress goes.
+#[derive(Clone, Copy)]
 struct Report<'a> {
     progress: &'a dyn Progress,
     task: &'a dyn Task,
@@ -339,6 +481,15 @@ fn finite_norms(
         norms.iter_mut().zip(rows.iter()).for_each(|(out, row)| *out = norm(row));
         Ok::<(), KnnError>(())
     })?;
+    checked_norms(norms, metric, name)
+}
+
+/// What [`finite_norms`] makes of the norms themselves.
+fn checked_norms(
+    mut norms: Vec<f64>,
+    metric: Metric,
+    name: &'static str,
+) -> Result<Vec<f64>, KnnError> {
     // No sum of squares of finite f32 overflows f64.
     let wrong: RowList =
         (0..).zip(&norms).filter(|(_, n)| !n.is_finite()).map(|(i, _)| i).collect();

@@ -16,3 +16,15 @@ pub struct Found {
     /// k-th one. Always false when k is the number of rows.
     pub tied: Vec<bool>,
 }
+
+impl Found {
+    /// Room for the answers of `queries` queries.
+    pub(crate) fn zeros(queries: usize, k: usize) -> Self {
+        Self {
+            queries: 0..queries,
+            rows: vec![0; queries * k],
+            scores: vec![0.0; queries * k],
+            tied: vec![false; queries],
+        }
+    }
+}

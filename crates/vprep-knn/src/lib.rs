@@ -8,16 +8,22 @@
 //!
 //! # Method
 //!
-//! 1. Blocks of queries are multiplied with blocks of the base in f32. What comes out is only an
+//! 1. Blocks of queries are multiplied with blocks of the base cheaply. What comes out is only an
 //!    estimate of each inner product, but one with a proven bound on its error, so that each row's
 //!    score is known to lie in an interval.
 //! 2. A row is left out only when at least k + 1 other rows certainly score better: the upper end
 //!    of its interval is below their lower ends. The rest is shortlisted.
-//! 3. The shortlist, hardly longer than k, is scored again in f64, and these scores alone decide.
+//! 3. The shortlist, a few times as long as k, is scored again in f64, and these scores alone
+//!    decide.
 //!
-//! The kernel of step 1 may round, sum and fuse as it likes: it decides how long the shortlists
-//! are, never what comes out of them. The bound and its proof are in `bounds.rs`. One row more
-//! than k is kept so that the answer also says whether the k-th row is tied with the next one.
+//! Two passes do steps 1 and 2. The coarse one multiplies 8-bit codes, where the processor has
+//! instructions for it (AVX-512 with VNNI); it answers nearly all queries of nearly all data. What
+//! its bound cannot tell apart is left to the other, a product in f32, which always ends: it scores
+//! in f64 as it goes where even f32 cannot tell. The bounds and their proofs are in `bounds.rs` and
+//! `coarse/slack.rs`. The kernels decide how long the shortlists are, never what comes out of them.
+//! One row more than k is kept so that the answer also says whether the k-th row is tied with the
+//! next one. The variable `VPREP_EXACT` (`f32`, `int8-portable`, `int8-vnni`) forces a pass, for
+//! tests.
 //!
 //! Results come block by block in the order of the queries, so that memory stays bounded for any
 //! number of queries, any k up to the number of rows, and any number of ties.
@@ -27,7 +33,7 @@
 //! use vprep_knn::{Exact, KnnError};
 //!
 //! let base = [1.0, 0.0, 0.6, 0.8, 0.8, 0.6, 0.0, 1.0];
-//! let exact = Exact::new(MatrixView::new(&base, 2), Metric::Ip, &Silent)?;
+//! let exact = Exact::new(MatrixView::new(&base, 2), Metric::Ip)?;
 //!
 //! let queries = [1.0, 0.0, 1.0, 1.0];
 //! let mut rows = Vec::new();
@@ -45,9 +51,11 @@
 
 mod blocks;
 mod bounds;
+mod coarse;
 mod error;
 mod exact;
 mod found;
+mod kernel;
 pub mod plain;
 mod products;
 mod shortlist;

@@ -2,11 +2,11 @@
 
 use crate::NAME;
 use std::path::Path;
-use vprep_core::{MatrixView, Progress, Silent};
+use vprep_core::{MatrixView, Progress};
 use vprep_knn::{Exact, KnnError};
 use vprep_store::{Answers, Index, IndexFacts, StoreError};
 
-/// A base with its norms.
+/// A base, whose norms are found by the first search.
 #[derive(Debug)]
 pub(crate) struct FlatIndex<'a> {
     facts: IndexFacts,
@@ -14,10 +14,10 @@ pub(crate) struct FlatIndex<'a> {
 }
 
 impl<'a> FlatIndex<'a> {
-    /// Reads the facts in `dir` and passes over the base once, for its norms.
+    /// Reads the facts in `dir`.
     pub(crate) fn open(dir: &Path, base: MatrixView<'a>) -> Result<Self, StoreError> {
         let facts = IndexFacts::read(dir, NAME, base)?;
-        let exact = Exact::new(base, facts.metric, &Silent).map_err(|e| error("opening", &e))?;
+        let exact = Exact::new(base, facts.metric).map_err(|e| error("opening", &e))?;
         Ok(Self { facts, exact })
     }
 }
@@ -29,7 +29,10 @@ fn error(operation: &'static str, error: &KnnError) -> StoreError {
         KnnError::Dimension { found, expected } => {
             StoreError::Dimension { store: NAME, found, expected }
         }
-        KnnError::K { .. } | KnnError::TooManyRows { .. } | KnnError::NotFinite { .. } => {
+        KnnError::K { .. }
+        | KnnError::TooManyRows { .. }
+        | KnnError::NotFinite { .. }
+        | KnnError::Instructions { .. } => {
             StoreError::Engine { store: NAME, operation, message: error.to_string() }
         }
     }

@@ -58,6 +58,14 @@ fn blocks() -> impl Strategy<Value = Blocks> {
     prop_oneof![1 => Just(Blocks::default()), 3 => small]
 }
 
+/// The coarse pass, with whatever instructions there are, or none.
+fn plans() -> impl Strategy<Value = Plan> {
+    let units = vec![None, Some(Unit::Portable), Unit::detect()];
+    (prop::sample::select(units), 1usize..4, 1usize..200, 1usize..9000).prop_map(
+        |(unit, step, chunk, turn)| Plan { unit, queries: 1, step, chunk, turn, times: 1 },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
@@ -66,6 +74,7 @@ proptest! {
         (dim, queries, base) in data(40, 500),
         metric in prop::sample::select(&Metric::ALL),
         blocks in blocks(),
+        plan in plans(),
         threads in 1usize..=3,
         k in any::<prop::sample::Index>(),
         which in 0..6,
@@ -80,8 +89,8 @@ proptest! {
             _ => 1 + k.index(n.min(12)),
         };
         let found = pool(threads).install(|| {
-            let exact = Exact::new(base, metric, &Silent).expect("a good base");
-            search(&Exact { blocks, ..exact }, queries, k).expect("a good search")
+            let exact = Exact::new(base, metric).expect("a good base");
+            search(&Exact { blocks, plan, ..exact }, queries, k).expect("a good search")
         });
         let expected = expected(base, queries, metric, k);
         prop_assert_eq!(bits(&found), bits(&expected));
@@ -94,7 +103,7 @@ fn many_ties_are_many_exact_scores() {
     let base = vec![0.3; 30_000 * 3];
     let base = MatrixView::new(&base, 3);
     for metric in Metric::ALL {
-        let exact = Exact::new(base, metric, &Silent).expect("a good base");
+        let exact = Exact::new(base, metric).expect("a good base");
         let found = search(&exact, MatrixView::new(&[0.1, 0.2, 0.3], 3), 5).expect("found");
         assert_eq!(found.rows, [0, 1, 2, 3, 4]);
         assert_eq!(found.tied, [true]);
@@ -104,7 +113,7 @@ fn many_ties_are_many_exact_scores() {
 #[test]
 fn wrong_input_is_refused_with_the_numbers_at_fault() {
     let base = MatrixView::new(&[1.0, 0.0, 0.0, 1.0], 2);
-    let exact = Exact::new(base, Metric::Cosine, &Silent).expect("a good base");
+    let exact = Exact::new(base, Metric::Cosine).expect("a good base");
     let error = |queries: &[f32], dim, k| {
         search(&exact, MatrixView::new(queries, dim), k).expect_err("wrong")
     };
@@ -120,7 +129,8 @@ fn wrong_input_is_refused_with_the_numbers_at_fault() {
     assert_eq!(text, "NaN or infinity in row 1 of the queries; exact search needs finite values");
 
     let base = MatrixView::new(&[f32::INFINITY, 0.0, 0.0, 1.0, f32::NAN, 1.0], 2);
-    let error = Exact::new(base, Metric::L2, &Silent).expect_err("wrong");
+    let exact = Exact::new(base, Metric::L2).expect("not read yet");
+    let error = search(&exact, MatrixView::new(&[1.0, 1.0], 2), 1).expect_err("wrong");
     assert_eq!(error.kind(), Kind::Data);
     let text = "NaN or infinity in rows 0, 2 of the base; exact search needs finite values";
     assert_eq!(error.to_string(), text);
@@ -128,7 +138,7 @@ fn wrong_input_is_refused_with_the_numbers_at_fault() {
 
 #[test]
 fn no_queries_are_no_blocks() {
-    let exact = Exact::new(MatrixView::new(&[1.0, 2.0], 1), Metric::Ip, &Silent).expect("good");
+    let exact = Exact::new(MatrixView::new(&[1.0, 2.0], 1), Metric::Ip).expect("good");
     assert_eq!(search(&exact, MatrixView::new(&[], 1), 1).expect("nothing"), Found::default());
 }
 
@@ -165,9 +175,10 @@ impl Progress for Watched {
 fn progress_counts_every_pair_once_and_an_interruption_ends_the_search() {
     let values: Vec<f32> = (0..4000).map(|i| (i % 37) as f32).collect();
     let matrix = MatrixView::new(&values, 2);
-    let exact = Exact::new(matrix, Metric::L2, &Silent).expect("a good base");
+    let exact = Exact::new(matrix, Metric::L2).expect("a good base");
     let blocks = Blocks { base: 64, tile: 7, small_tile: 1, chunk: 300, bytes: 40_000 };
     let exact = Exact { blocks, ..exact };
+    assert!(exact.plan.unit(matrix, 100, 4).is_none());
     let run = |watched: &Watched| {
         exact.search(matrix.slice(0..100), 3, watched, |_| Ok::<(), KnnError>(()))
     };
@@ -184,6 +195,36 @@ fn progress_counts_every_pair_once_and_an_interruption_ends_the_search() {
 }
 
 #[test]
+fn the_coarse_pass_counts_pairs_and_stops_too() {
+    let mut random = crate::test_data::Random(5);
+    let values: Vec<f32> = (0..9000 * 16).map(|_| random.normal() as f32).collect();
+    let matrix = MatrixView::new(&values, 16);
+    let exact = Exact::new(matrix, Metric::L2).expect("a good base");
+    let plan = Plan { unit: Some(Unit::Portable), ..Plan::default() };
+    assert!(plan.unit(matrix, 50, 4).is_some());
+    let exact = Exact { plan, ..exact };
+    let run = |watched: &Watched| {
+        exact.search(matrix.slice(0..50), 3, watched, |_| Ok::<(), KnnError>(()))
+    };
+
+    let watched = Watched::default();
+    run(&watched).expect("found");
+    assert_eq!(watched.pairs.load(Ordering::Relaxed), 450_000);
+
+    let watched = Watched { checks_left: Some(AtomicU64::new(12)), ..Watched::default() };
+    let error = run(&watched).expect_err("interrupted");
+    assert_eq!(error.kind(), Kind::Interrupted);
+    assert!(watched.pairs.load(Ordering::Relaxed) < 450_000);
+
+    let mut values = values.clone();
+    values[16 * 7000 + 3] = f32::NAN;
+    let matrix = MatrixView::new(&values, 16);
+    let exact = Exact { plan, ..Exact::new(matrix, Metric::L2).expect("not read yet") };
+    let error = search(&exact, matrix.slice(0..50), 3).expect_err("wrong").to_string();
+    assert_eq!(error, "NaN or infinity in row 7000 of the base; exact search needs finite values");
+}
+
+#[test]
 fn the_first_failure_of_the_sink_ends_the_search() {
     #[derive(Debug)]
     struct Full;
@@ -193,7 +234,7 @@ fn the_first_failure_of_the_sink_ends_the_search() {
         }
     }
     let base = MatrixView::new(&[1.0, 2.0], 1);
-    let exact = Exact::new(base, Metric::Ip, &Silent).expect("a good base");
+    let exact = Exact::new(base, Metric::Ip).expect("a good base");
     let blocks = Blocks { bytes: 0, ..Blocks::default() };
     let mut calls = 0;
     let result = Exact { blocks, ..exact }.search(base, 1, &Silent, |_| {

@@ -10,8 +10,8 @@ use vprep_knn::Exact;
 use vprep_manifest::{TruthFacts, TruthTable};
 
 /// How the neighbours are found, as manifests state it.
-const METHOD: &str =
-    "f32 products with a proven error bound choose candidates, float64 scores decide";
+const METHOD: &str = "estimates with a proven error bound exclude rows that are certainly worse than the \
+    k best of every query, float64 scores of all others decide";
 /// How equal scores are ordered, as manifests state it.
 const TIES: &str = "equal float64 scores by row number";
 
@@ -37,7 +37,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let mut ids = NpyWriter::<i32>::new(stage.outputs.create(TRUTH_IDS)?, rows, cols)?;
     let mut scores = NpyWriter::<f32>::new(stage.outputs.create(TRUTH_SCORES)?, rows, cols)?;
     let mut tied = 0;
-    let exact = Exact::new(base.view(), metric, progress)?;
+    let exact = Exact::new(base.view(), metric)?;
     let path = stage.dir.join(TRUTH_SCORES);
     exact.search(queries.view(), k, progress, |found| {
         if found.scores.iter().any(|score| !score.is_finite()) {
