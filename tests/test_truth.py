@@ -1,9 +1,10 @@
 """The exact neighbours are those of a float64 brute force."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from conftest import SHARED, check_truth
+from conftest import SHARED, check_truth, true_scores
 
 
 def dataset(vprep, base, queries, metric, name="d"):
@@ -68,3 +69,43 @@ def test_equal_rows_are_ordered_by_number_whatever_the_threads(vprep, metric):
         # So that the second run does not find the first one's work.
         (directory / "truth.ids.npy").unlink()
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("metric", ["ip", "cosine", "l2"])
+def test_statistics_say_how_clear_the_kth_neighbour_is(vprep, metric):
+    random = np.random.default_rng(7)
+    base = random.standard_normal((400, 12)).astype(np.float32)
+    base[300:] = base[:100]
+    directory = dataset(vprep, base, base[:50] + np.float32(0.5), metric)
+    for k in [1, 2, 7, 399, 400]:
+        vprep("truth", "--k", k, "-d", "d")
+        stats = pq.read_table(directory / "truth.stats.parquet").to_pydict()
+        scores = true_scores(metric, base, np.load(directory / "queries.f32.npy"))
+        best = np.sort(scores if metric == "l2" else -scores, axis=1)
+        kth = best[:, k - 1] if metric == "l2" else -best[:, k - 1]
+        assert stats["row"] == list(range(50))
+        assert np.allclose(stats["kth_score"], kth, rtol=0, atol=1e-6)
+        gaps = best[:, k] - best[:, k - 1] if k < 400 else np.full(50, np.inf)
+        assert np.allclose(stats["gap"], gaps, rtol=0, atol=1e-6)
+        assert stats["tied"] == [gap == 0 for gap in stats["gap"]]
+        assert (np.abs(gaps[stats["tied"]]) < 1e-12).all()
+        assert any(stats["tied"]) == (k < 400)
+    vprep("truth", "--k", 7, "-d", "d")
+    vprep("manifest", "-d", "d")
+    vprep("validate", "d", "--recheck", 50)
+    truth = vprep.json("inspect", "d")["truth"]
+    stats = pq.read_table(directory / "truth.stats.parquet")
+    assert truth["tied"] == sum(stats["tied"].to_pylist()) and truth["queries"] == 50
+    gaps = stats["gap"].to_numpy()
+    assert truth["min_gap"] == gaps.min() and truth["median_gap"] == pytest.approx(np.median(gaps))
+    for column, value, problem in [
+        ("kth_score", 0.25, "the k-th score is"),
+        ("gap", 0.25, "gap"),
+        ("tied", True, "and tied is True".lower()),
+    ]:
+        wrong = stats.to_pydict()
+        place = wrong["tied"].index(False)
+        wrong[column][place] = value
+        pq.write_table(stats.from_pydict(wrong, schema=stats.schema), directory / "truth.stats.parquet")
+        done = vprep("validate", "d", "--recheck", 50, code=4)
+        assert f"query {place}: " in done.stdout and problem in done.stdout

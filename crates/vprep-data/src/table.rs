@@ -38,7 +38,7 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Starts a table of `row` and `columns`, the first of which is `id`.
+    /// Starts a table of `row` and `columns`.
     ///
     /// # Errors
     ///

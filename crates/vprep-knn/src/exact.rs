@@ -142,13 +142,14 @@ impl<'a> Exact<'a> {
         let mut found = Found::zeros(count, k);
         let answers = (found.rows.par_chunks_mut(k))
             .zip(found.scores.par_chunks_mut(k))
+            .zip(&mut found.gaps)
             .zip(&mut found.tied)
             .zip(listed.lists);
-        let left = answers.enumerate().map(|(q, (((rows, scores), tied), list))| {
+        let left = answers.enumerate().map(|(q, ((((rows, scores), gap), tied), list))| {
             report.progress.check()?;
             let Some(list) = list else { return Ok(Some(q)) };
             let best = self.rescore(unit, queries.query(q), list, keep);
-            self.answer(&best, rows, scores, tied);
+            self.answer(&best, rows, scores, (gap, tied));
             Ok(None)
         });
         let left: Vec<Option<usize>> = left.collect::<Result<_, Interrupted>>()?;
@@ -177,6 +178,7 @@ impl<'a> Exact<'a> {
             for (i, &q) in left.iter().enumerate() {
                 found.rows[q * k..][..k].copy_from_slice(&part.rows[i * k..][..k]);
                 found.scores[q * k..][..k].copy_from_slice(&part.scores[i * k..][..k]);
+                found.gaps[q] = part.gaps[i];
                 found.tied[q] = part.tied[i];
             }
         }
@@ -218,13 +220,20 @@ impl<'a> Exact<'a> {
     }
 
     /// Writes the best rows of a query, one more than wanted if there are so many, where they go.
-    fn answer(&self, best: &[(u32, f64)], rows: &mut [i32], scores: &mut [f32], tied: &mut bool) {
+    fn answer(
+        &self,
+        best: &[(u32, f64)],
+        rows: &mut [i32],
+        scores: &mut [f32],
+        (gap, tied): (&mut f64, &mut bool),
+    ) {
         let k = rows.len();
         for ((row, score), &(r, goodness)) in rows.iter_mut().zip(scores).zip(best) {
             *row = r as i32;
             *score = self.signed(goodness) as f32;
         }
-        *tied = best.get(k).is_some_and(|next| next.1 == best[k - 1].1);
+        *gap = best.get(k).map_or(f64::INFINITY, |next| best[k - 1].1 - next.1);
+        *tied = *gap == 0.0;
     }
 
     /// Finds the neighbours of queries that fit into memory together by the f32 pass.
@@ -266,15 +275,16 @@ impl<'a> Exact<'a> {
         let mut found = Found::zeros(count, k);
         let answers = (found.rows.par_chunks_mut(tile * k))
             .zip(found.scores.par_chunks_mut(tile * k))
+            .zip(found.gaps.par_chunks_mut(tile))
             .zip(found.tied.par_chunks_mut(tile));
         strands_of_tiles.par_chunks_mut(strands).zip(answers).try_for_each(
-            |(strands, ((rows, scores), tied))| {
-                let answers = rows.chunks_mut(k).zip(scores.chunks_mut(k)).zip(tied);
-                for (i, ((rows, scores), tied)) in answers.enumerate() {
+            |(strands, (((rows, scores), gaps), tied))| {
+                let answers = rows.chunks_mut(k).zip(scores.chunks_mut(k)).zip(gaps).zip(tied);
+                for (i, (((rows, scores), gap), tied)) in answers.enumerate() {
                     report.progress.check()?;
                     let query = queries.query(strands[0].queries.start + i);
                     let best = self.best(query, strands, i, keep);
-                    self.answer(&best, rows, scores, tied);
+                    self.answer(&best, rows, scores, (gap, tied));
                 }
                 Ok(())
             },

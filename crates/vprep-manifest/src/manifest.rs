@@ -89,6 +89,8 @@ pub enum Role {
     TruthIds,
     /// `truth.scores.npy`
     TruthScores,
+    /// `truth.stats.parquet`
+    TruthStats,
     /// A file under `indexes/`
     Index,
     /// `calibration/<store>.json`

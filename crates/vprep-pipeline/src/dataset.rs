@@ -15,6 +15,8 @@ pub const SPLITS: &str = "splits.json";
 pub const TRUTH_IDS: &str = "truth.ids.npy";
 /// Scores of the exact neighbours.
 pub const TRUTH_SCORES: &str = "truth.scores.npy";
+/// The k-th score of every query and its distance to the next.
+pub const TRUTH_STATS: &str = "truth.stats.parquet";
 /// The whole.
 pub const MANIFEST: &str = "manifest.json";
 
@@ -88,7 +90,7 @@ pub fn calibration_file(store: &str) -> String {
 ///
 /// If a directory cannot be listed.
 pub(crate) fn outputs_in(dir: &Path) -> Result<Vec<String>, PipelineError> {
-    let fixed = [SPLITS, TRUTH_IDS, TRUTH_SCORES, MANIFEST].into_iter();
+    let fixed = [SPLITS, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, MANIFEST].into_iter();
     let sides = Side::BOTH.into_iter().flat_map(|side| [side.vectors(), side.table()]);
     let there = |name: &&str| dir.join(name).exists();
     let mut outputs: Vec<String> = fixed.chain(sides).filter(there).map(str::to_owned).collect();

@@ -1,7 +1,8 @@
 //! Describes a dataset or a file of vectors.
 
-use crate::dataset::{Side, TRUTH_IDS, read_dataset};
+use crate::dataset::{Side, TRUTH_IDS, TRUTH_STATS, read_dataset};
 use crate::matrix::{Norms, duplicates, norms};
+use crate::truth_stats::TruthStats;
 use crate::{Context, PipelineError};
 use serde::Serialize;
 use std::fs;
@@ -18,8 +19,41 @@ pub struct Inspection {
     pub schema: u32,
     /// One for each set of vectors.
     pub sets: Vec<SetFacts>,
+    /// The truth of a dataset; none if there is none yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truth: Option<TruthSummary>,
     /// What would mislead a benchmark on it, in plain words.
     pub notes: Vec<String>,
+}
+
+/// How clear a truth is: how far the k-th row of a query is from the next one.
+#[derive(Clone, Debug, Serialize)]
+pub struct TruthSummary {
+    /// The file.
+    pub file: String,
+    /// Queries.
+    pub queries: u64,
+    /// Queries whose k-th and next score are equal.
+    pub tied: u64,
+    /// The smallest gap of scores; none where k is the number of rows.
+    pub min_gap: Option<f64>,
+    /// The median gap of scores.
+    pub median_gap: Option<f64>,
+}
+
+impl TruthSummary {
+    fn new(file: String, stats: &TruthStats) -> Self {
+        let mut gaps: Vec<f64> = stats.gaps.iter().copied().filter(|gap| gap.is_finite()).collect();
+        gaps.sort_by(f64::total_cmp);
+        let middle = |half: usize| gaps[(gaps.len() - 1 + half) / 2];
+        Self {
+            file,
+            queries: stats.gaps.len() as u64,
+            tied: stats.queries_tied(),
+            min_gap: gaps.first().copied(),
+            median_gap: (!gaps.is_empty()).then(|| (middle(0) + middle(1)) / 2.0),
+        }
+    }
 }
 
 /// A set of vectors.
@@ -73,7 +107,15 @@ pub fn inspect_dataset(dir: &Path, context: &Context<'_>) -> Result<Inspection, 
     if !dir.join(TRUTH_IDS).exists() {
         notes.push("there is no ground truth yet; compute it with `vprep truth`".to_owned());
     }
-    Ok(Inspection { schema: SCHEMA, sets, notes })
+    let path = dir.join(TRUTH_STATS);
+    let truth = match path.exists() {
+        false => None,
+        true => {
+            let stats = TruthStats::read(&path, context.progress)?;
+            Some(TruthSummary::new(path.display().to_string(), &stats))
+        }
+    };
+    Ok(Inspection { schema: SCHEMA, sets, truth, notes })
 }
 
 /// Describes a file of vectors in any format that `import` reads.
@@ -107,7 +149,7 @@ pub fn inspect_file(
     let set = describe(path, MatrixView::new(&values, dim), ids, columns, context)?;
     let mut notes = Vec::new();
     warn(&set, None, &mut notes);
-    Ok(Inspection { schema: SCHEMA, sets: vec![set], notes })
+    Ok(Inspection { schema: SCHEMA, sets: vec![set], truth: None, notes })
 }
 
 fn describe(

@@ -51,12 +51,13 @@ mod resolve;
 mod run;
 mod stages;
 pub mod stores;
+mod truth_stats;
 pub mod validate;
 
 pub use context::{Context, Network, Share};
 pub use dataset::{
-    DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, default_k,
-    index_dir, locate, read_calibration, read_dataset, read_recipe,
+    DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, calibration_file,
+    default_k, index_dir, locate, read_calibration, read_dataset, read_recipe,
 };
 pub use error::PipelineError;
 pub use job::{Job, STAGES, check_stage};

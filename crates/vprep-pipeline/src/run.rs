@@ -471,14 +471,14 @@ fn comes_after(job: &Job, until: &str) -> bool {
 }
 
 fn missing(dir: &Path, file: &str) -> PipelineError {
-    use crate::dataset::{TRUTH_IDS, TRUTH_SCORES};
+    use crate::dataset::{TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS};
     let command = match file {
         _ if file == Side::Base.vectors() || file == Side::Base.table() => "import --role base",
         _ if file == Side::Queries.vectors() || file == Side::Queries.table() => {
             "import --role queries"
         }
         dataset::SPLITS => "split",
-        TRUTH_IDS | TRUTH_SCORES => "truth",
+        TRUTH_IDS | TRUTH_SCORES | TRUTH_STATS => "truth",
         dataset::MANIFEST => "manifest",
         _ if file.starts_with("indexes/") => "build --store",
         _ if file.starts_with("calibration/") => "calibrate --target",

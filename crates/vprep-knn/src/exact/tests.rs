@@ -21,6 +21,7 @@ fn search(exact: &Exact<'_>, queries: MatrixView<'_>, k: usize) -> Result<Found,
             all.queries.end = found.queries.end;
             all.rows.extend(found.rows);
             all.scores.extend(found.scores);
+            all.gaps.extend(found.gaps);
             all.tied.extend(found.tied);
             Ok(())
         })
@@ -34,15 +35,18 @@ fn expected(base: MatrixView<'_>, queries: MatrixView<'_>, metric: Metric, k: us
         let best: Vec<Neighbour> = plain::search(base, query, metric, k + 1);
         all.rows.extend(best[..k].iter().map(|n| n.row as i32));
         all.scores.extend(best[..k].iter().map(|n| n.score as f32));
+        let gap = |next: &Neighbour| (next.score - best[k - 1].score).abs();
+        all.gaps.push(best.get(k).map_or(f64::INFINITY, gap));
         all.tied.push(best.get(k).is_some_and(|next| next.score == best[k - 1].score));
     }
     all
 }
 
 /// Bits, so that infinities and signs of zero count.
-fn bits(found: &Found) -> (Vec<u32>, &[i32], &[bool], usize) {
+fn bits(found: &Found) -> (Vec<u32>, Vec<u64>, &[i32], &[bool], usize) {
     let scores = found.scores.iter().map(|s| s.to_bits()).collect();
-    (scores, &found.rows, &found.tied, found.queries.end)
+    let gaps = found.gaps.iter().map(|gap| gap.to_bits()).collect();
+    (scores, gaps, &found.rows, &found.tied, found.queries.end)
 }
 
 fn blocks() -> impl Strategy<Value = Blocks> {

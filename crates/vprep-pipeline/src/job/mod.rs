@@ -7,7 +7,7 @@ pub(crate) use parameters::portable;
 
 use crate::PipelineError;
 use crate::dataset::{
-    MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, calibration_file, index_dir,
+    MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, calibration_file, index_dir,
 };
 use std::path::{Path, PathBuf};
 use vprep_manifest::{
@@ -157,7 +157,10 @@ impl Job {
 
     /// Raised when the same inputs and parameters give other outputs than before.
     pub(crate) fn algorithm(&self) -> u32 {
-        1
+        match self {
+            Self::Truth(_) => 2,
+            _ => 1,
+        }
     }
 
     /// Whether the outputs are only raw material: they may be deleted to save space, and are made
@@ -188,7 +191,7 @@ impl Job {
             Self::Subset(_) => list(&both(Side::Base)),
             Self::SubsetTexts(_) => list(&[Side::Base.table()]),
             Self::Split(_) => list(&[SPLITS]),
-            Self::Truth(_) => list(&[TRUTH_IDS, TRUTH_SCORES]),
+            Self::Truth(_) => list(&[TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS]),
             Self::Build(store, _) => vec![index_dir(store)],
             Self::Calibrate(store, _) => vec![calibration_file(store)],
             Self::Manifest => list(&[MANIFEST]),

@@ -33,7 +33,7 @@ pub(crate) fn run(
         .map_err(|problem| PipelineError::ForeignTruth { path: ids.path().to_owned(), problem })?;
     if record::read(stage.dir, "truth").is_none() {
         // Nothing says that no better row is missing, so some queries are searched again.
-        validate::recheck(&base, &queries, &ids, metric, UNRECORDED, progress)?.map_err(
+        validate::recheck(&base, &queries, &ids, None, metric, UNRECORDED, progress)?.map_err(
             |problem| PipelineError::ForeignTruth { path: ids.path().to_owned(), problem },
         )?;
     }

@@ -2,7 +2,9 @@
 
 use super::{Outcome, grouped};
 use crate::PipelineError;
-use crate::dataset::{DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, index_dir};
+use crate::dataset::{
+    DATASET_TOML, MANIFEST, SPLITS, Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, index_dir,
+};
 use crate::facts::{
     BuildFacts, EmbedFacts, FetchStageFacts, ImportFacts, ManifestFacts, NormalizeFacts, TextsFacts,
 };
@@ -212,6 +214,7 @@ fn role_and_rows(name: &str, counts: Counts) -> (Role, Option<u64>) {
         SPLITS => (Role::Splits, None),
         TRUTH_IDS => (Role::TruthIds, Some(counts.queries)),
         TRUTH_SCORES => (Role::TruthScores, Some(counts.queries)),
+        TRUTH_STATS => (Role::TruthStats, Some(counts.queries)),
         _ => (Role::Calibration, None),
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{Outcome, grouped};
 use crate::PipelineError;
-use crate::dataset::{Side, TRUTH_IDS, TRUTH_SCORES};
+use crate::dataset::{Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS};
 use crate::matrix;
 use crate::run::Stage;
+use crate::truth_stats::TruthStats;
 use vprep_data::{MappedNpy, NpyWriter};
 use vprep_knn::Exact;
 use vprep_manifest::{TruthFacts, TruthTable};
@@ -36,7 +37,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let (rows, cols) = (queries.rows() as u64, k as u64);
     let mut ids = NpyWriter::<i32>::new(stage.outputs.create(TRUTH_IDS)?, rows, cols)?;
     let mut scores = NpyWriter::<f32>::new(stage.outputs.create(TRUTH_SCORES)?, rows, cols)?;
-    let mut tied = 0;
+    let mut stats = TruthStats::default();
     let exact = Exact::new(base.view(), metric)?;
     let path = stage.dir.join(TRUTH_SCORES);
     exact.search(queries.view(), k, progress, |found| {
@@ -45,23 +46,32 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         }
         ids.append(&found.rows)?;
         scores.append(&found.scores)?;
-        tied += found.tied.iter().filter(|&&tied| tied).count() as u64;
+        for (query, rows) in found.queries.zip(found.rows.chunks_exact(k)) {
+            let last = base.view().row(rows[k - 1] as usize);
+            stats.kth.push(metric.score(queries.view().row(query), last));
+        }
+        stats.gaps.extend(found.gaps);
+        stats.tied.extend(found.tied);
         Ok::<(), PipelineError>(())
     })?;
     let (ids, scores) = (ids.finish()?, scores.finish()?);
     stage.outputs.add(TRUTH_IDS, ids);
     stage.outputs.add(TRUTH_SCORES, scores);
+    let content = stats.write(stage.outputs.create(TRUTH_STATS)?)?;
+    stage.outputs.add(TRUTH_STATS, content);
     let facts = TruthFacts {
         k: table.k,
         metric,
         method: METHOD.to_owned(),
         ties: TIES.to_owned(),
-        queries_tied_at_k: tied,
+        queries_tied_at_k: stats.queries_tied(),
         duplicate_rows: matrix::duplicates(base.blocks(), progress)?,
     };
     let mut summary =
         format!("top {k} by {metric}, {} queries x {} rows", grouped(rows), grouped(found));
-    for (count, what) in [(tied, "queries tied at k"), (facts.duplicate_rows, "duplicate rows")] {
+    for (count, what) in
+        [(facts.queries_tied_at_k, "queries tied at k"), (facts.duplicate_rows, "duplicate rows")]
+    {
         if count > 0 {
             summary += &format!(", {} {what}", grouped(count));
         }

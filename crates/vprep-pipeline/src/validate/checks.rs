@@ -2,10 +2,11 @@
 
 use super::Check;
 use super::neighbors::{self, Dataset};
-use super::truth::{recheck, truth_holds};
+use super::truth::{recheck, stats_hold, truth_holds};
 use crate::base_of_index;
 use crate::dataset::{MANIFEST, calibration_file, index_dir, outputs_in};
 use crate::matrix;
+use crate::truth_stats::TruthStats;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use vprep_core::sample::Sample;
@@ -63,7 +64,11 @@ impl<'a> Checker<'a> {
             ("subset", recipe.subset.is_some(), manifest.subset.is_some()),
             ("embed", recipe.embed.is_some(), manifest.embedding.is_some()),
             ("normalize", recipe.normalize.is_some(), manifest.normalization.is_some()),
-            ("truth", has(Role::TruthIds) && has(Role::TruthScores), manifest.truth.is_some()),
+            (
+                "truth",
+                [Role::TruthIds, Role::TruthScores, Role::TruthStats].into_iter().all(has),
+                manifest.truth.is_some(),
+            ),
             ("build", has(Role::Index), !manifest.stores.is_empty()),
             (
                 "calibrate",
@@ -235,8 +240,8 @@ impl<'a> Checker<'a> {
         neighbors: Option<&Path>,
     ) -> Result<(), Interrupted> {
         let Some(facts) = &self.manifest.truth else { return Ok(()) };
-        let (Some((ids_file, ids)), Some((_, scores))) =
-            (self.path(Role::TruthIds), self.path(Role::TruthScores))
+        let (Some((ids_file, ids)), Some((_, scores)), Some((stats_file, stats))) =
+            (self.path(Role::TruthIds), self.path(Role::TruthScores), self.path(Role::TruthStats))
         else {
             self.note(MANIFEST, "lists its truth", Err("files of the truth are missing".into()));
             return Ok(());
@@ -266,7 +271,20 @@ impl<'a> Checker<'a> {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 self.note(&name, "published neighbours are as good as the truth", result);
             }
-            let result = recheck(&base, &queries, &ids, metric, count, self.progress)?;
+            let stats = match TruthStats::read(&stats, self.progress) {
+                Ok(stats) => {
+                    let tied = facts.queries_tied_at_k;
+                    stats_hold(&stats, &base, &queries, &ids, metric, tied).map(|()| stats)
+                }
+                Err(error) => Err(problem(error)?),
+            };
+            let (stats, result) = match stats {
+                Ok(stats) => (Some(stats), Ok(())),
+                Err(problem) => (None, Err(problem)),
+            };
+            self.note(&stats_file.path, "k-th scores and ties of the truth", result);
+            let stats = stats.as_ref();
+            let result = recheck(&base, &queries, &ids, stats, metric, count, self.progress)?;
             self.note(&ids_file.path, "a sample searched again in float64", result);
         }
         Ok(())

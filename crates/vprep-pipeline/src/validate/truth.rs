@@ -1,5 +1,6 @@
 //! Whether a truth is one of these vectors.
 
+use crate::truth_stats::TruthStats;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use vprep_core::sample::Sample;
@@ -72,11 +73,49 @@ pub(crate) fn truth_holds(
     Ok(Ok(()))
 }
 
-/// Searches `count` queries again, those of a fixed seed, with the plain float64 reference.
+/// Whether the statistics of a truth that holds are its own: k-th scores to the last bit, and ties
+/// where there is no gap. Whether a gap is as wide as stated is for [`recheck`] to find.
+pub(crate) fn stats_hold(
+    stats: &TruthStats,
+    base: &MappedNpy<f32>,
+    queries: &MappedNpy<f32>,
+    ids: &MappedNpy<i32>,
+    metric: Metric,
+    tied: u64,
+) -> Result<(), String> {
+    if stats.kth.len() != queries.rows() {
+        return Err(format!("{} rows for {} queries", stats.kth.len(), queries.rows()));
+    }
+    let (k, all) = (ids.cols(), ids.cols() == base.rows());
+    for (query, ids) in ids.values().chunks_exact(k).enumerate() {
+        let kth = metric.score(queries.view().row(query), base.view().row(ids[k - 1] as usize));
+        let (stated, gap) = (stats.kth[query], stats.gaps[query]);
+        if kth.to_bits() != stated.to_bits() {
+            return Err(format!("query {query}: the k-th score is {kth}, not {stated}"));
+        }
+        if gap.is_nan() || gap < 0.0 || (gap == f64::INFINITY) != all {
+            return Err(format!("query {query}: {gap} is no gap"));
+        }
+        if stats.tied[query] != (gap == 0.0) {
+            return Err(format!(
+                "query {query}: a gap of {gap}, and tied is {}",
+                stats.tied[query]
+            ));
+        }
+    }
+    match stats.queries_tied() {
+        found if found == tied => Ok(()),
+        found => Err(format!("queries tied is {found}, not {tied}")),
+    }
+}
+
+/// Searches `count` queries again, those of a fixed seed, with the plain float64 reference;
+/// where there are statistics that hold, their gaps too.
 pub(crate) fn recheck(
     base: &MappedNpy<f32>,
     queries: &MappedNpy<f32>,
     ids: &MappedNpy<i32>,
+    stats: Option<&TruthStats>,
     metric: Metric,
     count: u64,
     progress: &dyn Progress,
@@ -89,13 +128,19 @@ pub(crate) fn recheck(
         progress.check()?;
         let fault = chunk.par_iter().find_map_first(|&query| {
             let query = query as usize;
-            let truth = plain::search(base.view(), queries.view().row(query), metric, k);
+            let truth = plain::search(base.view(), queries.view().row(query), metric, k + 1);
             let stated = &ids.values()[query * k..][..k];
-            let place = truth.iter().zip(stated).position(|(n, &id)| n.row as i32 != id)?;
-            Some(format!(
-                "query {query}: neighbour {place} is row {}, not {}",
-                truth[place].row, stated[place]
-            ))
+            if let Some(place) = truth.iter().zip(stated).position(|(n, &id)| n.row as i32 != id) {
+                let (row, stated) = (truth[place].row, stated[place]);
+                return Some(format!(
+                    "query {query}: neighbour {place} is row {row}, not {stated}"
+                ));
+            }
+            let stated = stats?.gaps[query];
+            let next = truth.get(k).map(|next| (next.score - truth[k - 1].score).abs());
+            let gap = next.unwrap_or(f64::INFINITY);
+            (gap.to_bits() != stated.to_bits())
+                .then(|| format!("query {query}: the gap behind k is {gap}, not {stated}"))
         });
         if let Some(fault) = fault {
             return Ok(Err(fault));

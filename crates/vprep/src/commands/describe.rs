@@ -99,6 +99,15 @@ fn text(inspection: &Inspection) -> String {
         line("non-finite", set.non_finite_rows.to_string());
         line("duplicates", set.duplicate_rows.to_string());
     }
+    if let Some(truth) = &inspection.truth {
+        text += &format!("{}\n", truth.file);
+        let mut line = |name: &str, value: String| text += &format!("  {name:<12} {value}\n");
+        line("queries", truth.queries.to_string());
+        line("tied at k", truth.tied.to_string());
+        if let (Some(min), Some(median)) = (truth.min_gap, truth.median_gap) {
+            line("gap behind k", format!("{min:.3e} at least, median {median:.3e}"));
+        }
+    }
     for note in &inspection.notes {
         text += &format!("note: {note}\n");
     }
