@@ -1,10 +1,12 @@
 """The exact neighbours are those of a float64 brute force."""
 
+import json
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import SHARED, check_truth, true_scores
+from conftest import SHARED, check_truth, files, true_scores
 
 
 def dataset(vprep, base, queries, metric, name="d"):
@@ -109,3 +111,26 @@ def test_statistics_say_how_clear_the_kth_neighbour_is(vprep, metric):
         pq.write_table(stats.from_pydict(wrong, schema=stats.schema), directory / "truth.stats.parquet")
         done = vprep("validate", "d", "--recheck", 50, code=4)
         assert f"query {place}: " in done.stdout and problem in done.stdout
+
+
+def outputs(directory):
+    return {name: data for name, data in files(directory).items() if name.startswith("truth.")}
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_the_plain_reference_gives_the_same_bytes(vprep, metric):
+    random = np.random.default_rng(8)
+    base = random.integers(-2, 3, (2_000, 6)).astype(np.float32)
+    directory = dataset(vprep, base, base[:70] + np.float32(0.5), metric)
+    for k in [1, 30, 2_000]:
+        vprep("truth", "--k", k, "-d", "d")
+        expected = outputs(directory)
+        (directory / "truth.ids.npy").unlink()
+        done = vprep("truth", "--k", k, "-d", "d", "--engine", "f64", "--verify", 1_000)
+        assert "70 queries verified" in done.stderr and outputs(directory) == expected
+    vprep("manifest", "-d", "d")
+    truth = json.loads((directory / "manifest.json").read_text())["truth"]
+    assert truth["verified_queries"] == 70 and "every row" in truth["method"]
+    done = vprep("truth", "--k", 2_000, "-d", "d", "--verify", 5)
+    assert "up to date" in done.stderr and "5 queries are as" in done.stderr
+    assert "feature `faiss`" in vprep.fails("truth", "-d", "d", "--engine", "faiss", code=5)

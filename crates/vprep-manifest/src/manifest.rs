@@ -302,6 +302,8 @@ pub struct TruthFacts {
     /// Queries whose k-th and next score are equal, so that the choice between them is the tie
     /// rule's.
     pub queries_tied_at_k: u64,
+    /// Queries that the plain float64 reference was seen to answer alike when the truth was made.
+    pub verified_queries: u64,
     /// Rows of the base that repeat an earlier row exactly.
     pub duplicate_rows: u64,
 }

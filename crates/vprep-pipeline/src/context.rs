@@ -1,5 +1,6 @@
 //! What every stage is given.
 
+use crate::truth_options::TruthOptions;
 use std::path::Path;
 use vprep_core::Progress;
 use vprep_fetch::{Catalog, Options, Rewrite};
@@ -15,6 +16,8 @@ pub struct Context<'a> {
     pub network: Network,
     /// Which checkpoints of an embedding are computed.
     pub share: Share,
+    /// How a truth is computed.
+    pub truth: TruthOptions,
 }
 
 /// Which checkpoints of an embedding are computed, where several machines share the work.
@@ -76,6 +79,7 @@ impl<'a> Context<'a> {
             tool: Tool { name: "vprep".to_owned(), version, commit: None },
             network: Network::default(),
             share: Share::All,
+            truth: TruthOptions::default(),
         }
     }
 }

@@ -288,6 +288,21 @@ pub enum PipelineError {
         /// Checkpoints in all.
         count: usize,
     },
+    /// An engine that this build does not have.
+    #[error(
+        "--engine faiss is not part of this build: it needs the feature `faiss`; use --engine exact or --engine f64"
+    )]
+    NoFaiss,
+    /// An answer that the plain reference does not give.
+    #[error("{}: query {query} is not as the plain float64 reference answers it: {problem}; do not use this truth, and report it as a bug", path.display())]
+    NotVerified {
+        /// The truth.
+        path: PathBuf,
+        /// The query.
+        query: u64,
+        /// What differs.
+        problem: String,
+    },
     /// Embedding.
     #[error(transparent)]
     Embed(#[from] EmbedError),
@@ -362,7 +377,8 @@ impl Failure for PipelineError {
             | Self::TruthMetric { .. }
             | Self::ForeignTruth { .. }
             | Self::Io { .. } => Kind::Data,
-            Self::ChecksFailed { .. } => Kind::Check,
+            Self::ChecksFailed { .. } | Self::NotVerified { .. } => Kind::Check,
+            Self::NoFaiss => Kind::Unreachable,
             Self::Data(error) => error.kind(),
             Self::Read(error) => error.kind(),
             Self::PartDone { .. } => Kind::Data,

@@ -51,6 +51,7 @@ mod resolve;
 mod run;
 mod stages;
 pub mod stores;
+mod truth_options;
 mod truth_stats;
 pub mod validate;
 
@@ -64,3 +65,5 @@ pub use job::{Job, STAGES, check_stage};
 pub use plan::{Plan, Reason, Step, plan};
 pub use resolve::{model, parent_dataset, resolve, source_files};
 pub use run::{Dataset, Done};
+pub use stages::truth::verify_truth;
+pub use truth_options::{Engine, TruthOptions};

@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use vprep_core::Metric;
 use vprep_manifest::{PoolingRule, Rule, ZeroRule};
-use vprep_pipeline::Side;
+use vprep_pipeline::{Engine, Side};
 
 /// Prepares datasets for vector-search benchmarks: exact ground truth, equal recall, one manifest.
 #[derive(Debug, Parser)]
@@ -343,6 +343,12 @@ pub(crate) struct TruthArgs {
     /// Metric [default: the dataset's]
     #[arg(long, value_parser = metric())]
     pub(crate) metric: Option<Metric>,
+    /// What finds the neighbours; every engine finds the same
+    #[arg(long, default_value = "exact", value_parser = engine())]
+    pub(crate) engine: Engine,
+    /// Queries, drawn by seed, that the plain float64 reference must answer alike
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) verify: u64,
 }
 
 #[derive(Debug, Args)]
@@ -434,6 +440,10 @@ fn metric() -> impl TypedValueParser<Value = Metric> {
     named(Metric::ALL, Metric::name)
 }
 
+fn engine() -> impl TypedValueParser<Value = Engine> {
+    named(Engine::ALL, Engine::name)
+}
+
 fn side() -> impl TypedValueParser<Value = Side> {
     named(Side::BOTH, Side::name)
 }
@@ -473,6 +483,7 @@ mod tests {
             "vprep fetch --list",
             "vprep embed --texts a.tsv b.tsv --role base --model ./m --shard 2/4 -d x",
             "vprep fetch --list cohere_medium_1m",
+            "vprep truth --k 5 --engine f64 --verify 8 -d x",
         ] {
             assert_eq!(parse(good), Ok(()), "{good}");
         }
@@ -486,6 +497,7 @@ mod tests {
             ("vprep embed --texts a.tsv --role base --device cuda", ErrorKind::InvalidValue),
             ("vprep fetch x --into y --jobs 0", ErrorKind::ValueValidation),
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
+            ("vprep truth --engine fast", ErrorKind::InvalidValue),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),
             ("vprep truth --threads 0", ErrorKind::ValueValidation),
             ("vprep truth --threads 1025", ErrorKind::ValueValidation),

@@ -57,6 +57,7 @@ fn start(cli: &Cli, output: &Output) -> Result<Option<Kind>, CliError> {
     };
     let network = commands::network(&cli.command)?;
     let share = commands::share(&cli.command);
-    let context = Context { progress: &reporter, tool, network, share };
+    let truth = commands::truth_options(&cli.command);
+    let context = Context { progress: &reporter, tool, network, share, truth };
     commands::run(cli, output, &context)
 }

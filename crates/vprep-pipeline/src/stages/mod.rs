@@ -15,7 +15,7 @@ mod split;
 mod subset;
 mod synth;
 mod texts;
-mod truth;
+pub(crate) mod truth;
 mod validate;
 
 use crate::PipelineError;

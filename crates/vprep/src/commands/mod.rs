@@ -7,13 +7,13 @@ mod recipe;
 mod stage;
 mod validate;
 
-use crate::cli::{Cli, Command, EmbedArgs, FetchArgs, Global, PlanArgs, RunArgs};
+use crate::cli::{Cli, Command, EmbedArgs, FetchArgs, Global, PlanArgs, RunArgs, TruthArgs};
 use crate::error::CliError;
 use crate::output::Output;
 use clap::CommandFactory;
 use std::path::PathBuf;
 use vprep_core::Kind;
-use vprep_pipeline::{Context, Network, Share, locate};
+use vprep_pipeline::{Context, Network, Share, TruthOptions, locate};
 
 /// Runs the command that was typed.
 pub(crate) fn run(
@@ -75,6 +75,16 @@ pub(crate) fn share(command: &Command) -> Share {
         Some((index, count)) => Share::Part { index, count },
         None if share.assemble => Share::Nothing,
         None => Share::All,
+    }
+}
+
+/// How the command was told to compute a truth.
+pub(crate) fn truth_options(command: &Command) -> TruthOptions {
+    match command {
+        Command::Truth(TruthArgs { engine, verify, .. }) => {
+            TruthOptions { engine: *engine, verify: *verify }
+        }
+        _ => TruthOptions::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use serde::Serialize;
 use std::path::Path;
+use std::time::Instant;
 use vprep_core::Kind;
 use vprep_manifest::{
     BuildTable, EmbedTable, ImportTable, ManifestTable, NormalizeTable, Recipe, SCHEMA, SplitTable,
@@ -16,6 +17,7 @@ use vprep_manifest::{
 };
 use vprep_pipeline::{
     Context, Dataset, Done, Job, Side, model, parent_dataset, read_dataset, source_files,
+    verify_truth,
 };
 
 /// What a stage's command prints with `--json`.
@@ -154,9 +156,19 @@ pub(crate) fn truth(
     output: &Output,
     context: &Context<'_>,
 ) -> Result<Option<Kind>, CliError> {
-    let target = Dataset::open(&dataset(global)?, context)?;
+    args.engine.check()?;
+    let dir = dataset(global)?;
+    let target = Dataset::open(&dir, context)?;
     let table = TruthTable { k: args.k, metric: args.metric };
-    finish(target, |r| r.truth = Some(table), |job| matches!(job, Job::Truth(_)), output)
+    let wanted = |job: &Job| matches!(job, Job::Truth(_));
+    let done = run(target, |r| r.truth = Some(table), wanted, output)?;
+    if args.verify > 0 && done.iter().all(|done| !done.ran) {
+        let clock = Instant::now();
+        let verified = verify_truth(&dir, args.verify, context)?;
+        let summary = format!("{verified} queries are as the plain reference answers them");
+        output.done("verify", clock.elapsed().as_secs_f64(), &summary);
+    }
+    Ok(None)
 }
 
 pub(crate) fn build(
@@ -185,17 +197,27 @@ pub(crate) fn manifest(
     finish(target, edit, |job| *job == Job::Manifest, output)
 }
 
-fn finish(
+/// Runs a command's stages, and says what came of them.
+fn run(
     mut target: Dataset<'_>,
     edit: impl FnOnce(&mut Recipe),
     wanted: impl Fn(&Job) -> bool,
     output: &Output,
-) -> Result<Option<Kind>, CliError> {
+) -> Result<Vec<Done>, CliError> {
     target.edit(edit)?;
     let done = target.run_command(wanted)?;
     done.iter().for_each(|done| output.stage(done));
     let dataset = target.dir().display().to_string();
     let report = StageReport { schema: SCHEMA, dataset, stages: &done };
     output.result(&report, String::new)?;
-    Ok(None)
+    Ok(done)
+}
+
+fn finish(
+    target: Dataset<'_>,
+    edit: impl FnOnce(&mut Recipe),
+    wanted: impl Fn(&Job) -> bool,
+    output: &Output,
+) -> Result<Option<Kind>, CliError> {
+    run(target, edit, wanted, output).map(|_| None)
 }

@@ -1,0 +1,50 @@
+//! How a truth is computed. Nothing of it changes what comes out.
+
+use crate::PipelineError;
+
+/// How a truth is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TruthOptions {
+    /// What finds the neighbours.
+    pub engine: Engine,
+    /// Queries, drawn by seed, that the plain reference must answer alike.
+    pub verify: u64,
+}
+
+/// What finds the neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Shortlists by f32 products with a proven bound, decided in f64.
+    #[default]
+    Exact,
+    /// The plain reference: every row scored in f64.
+    F64,
+    /// The library of that name, which this build does not have.
+    Faiss,
+}
+
+impl Engine {
+    /// Every engine, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::F64, Self::Faiss];
+
+    /// The name in flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::F64 => "f64",
+            Self::Faiss => "faiss",
+        }
+    }
+
+    /// Refuses an engine that this build does not have.
+    ///
+    /// # Errors
+    ///
+    /// [`PipelineError::NoFaiss`].
+    pub fn check(self) -> Result<(), PipelineError> {
+        match self {
+            Self::Exact | Self::F64 => Ok(()),
+            Self::Faiss => Err(PipelineError::NoFaiss),
+        }
+    }
+}
