@@ -1,6 +1,8 @@
 """The exact neighbours are those of a float64 brute force."""
 
 import json
+import signal
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -134,3 +136,52 @@ def test_the_plain_reference_gives_the_same_bytes(vprep, metric):
     done = vprep("truth", "--k", 2_000, "-d", "d", "--verify", 5)
     assert "up to date" in done.stderr and "5 queries are as" in done.stderr
     assert "feature `faiss`" in vprep.fails("truth", "-d", "d", "--engine", "faiss", code=5)
+
+
+def test_killed_at_any_moment_it_ends_with_the_same_bytes(vprep):
+    random = np.random.default_rng(9)
+    base = random.standard_normal((20_000, 96)).astype(np.float32)
+    queries = random.standard_normal((20_000, 96)).astype(np.float32)
+    directory = dataset(vprep, base, queries, "cosine")
+    vprep("truth", "--k", 20, "-d", "d", "--threads", 1)
+    expected = outputs(directory)
+    blocks = directory / ".vprep/truth/blocks"
+    assert not blocks.parent.exists(), "what is kept goes at the end"
+    (directory / "truth.ids.npy").unlink()
+    kept = {}
+    for kill in range(5):
+        child = vprep.start("truth", "--k", 20, "-d", "d", "--threads", 1 + kill % 2)
+        deadline = time.monotonic() + 60
+        while len(list(blocks.glob("*.json"))) < 2 * kill + 2 and time.monotonic() < deadline:
+            assert child.poll() is None, child.communicate()
+            time.sleep(0.002)
+        time.sleep(0.03 * kill)
+        child.kill()
+        child.communicate()
+        for path in blocks.glob("*.json"):
+            stat = path.stat()
+            assert kept.setdefault(path.name, stat.st_mtime_ns) == stat.st_mtime_ns, "never computed again"
+    assert len(kept) > 5
+    # A damaged block is found again.
+    path = sorted(blocks.glob("*.found"))[0]
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    done = vprep("truth", "--k", 20, "-d", "d")
+    assert "queries answered before" in done.stderr
+    assert outputs(directory) == expected and not blocks.parent.exists()
+
+
+def test_what_is_kept_of_another_truth_is_discarded(vprep):
+    random = np.random.default_rng(10)
+    base = random.standard_normal((20_000, 96)).astype(np.float32)
+    queries = random.standard_normal((6_000, 96)).astype(np.float32)
+    directory = dataset(vprep, base, queries, "cosine")
+    child = vprep.start("truth", "--k", 20, "-d", "d")
+    deadline = time.monotonic() + 60
+    while not list((directory / ".vprep/truth/blocks").glob("*.found")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    child.send_signal(signal.SIGINT)
+    child.communicate()
+    assert list((directory / ".vprep/truth/blocks").glob("*.json"))
+    done = vprep("truth", "--k", 21, "-d", "d")
+    assert "before" not in done.stderr
+    vprep("truth", "--k", 21, "-d", "d", "--verify", 3)

@@ -421,6 +421,7 @@ impl<'a> Dataset<'a> {
         self.context.progress.check()?;
         outputs.transaction.commit()?;
         digests.written(&record.outputs);
+        stages::clear(job, &self.dir)?;
         self.recipe = recipe;
         let (summary, facts) = (record.summary, record.facts);
         Ok(Done { stage: job.id(), ran: true, summary, seconds, facts })

@@ -23,6 +23,7 @@ use crate::job::Job;
 use crate::run::Stage;
 use serde::Serialize;
 use serde_json::Value;
+use std::path::Path;
 
 /// What a stage found out.
 pub(crate) struct Outcome {
@@ -62,6 +63,14 @@ pub(crate) fn run(job: &Job, stage: &mut Stage<'_>) -> Result<Outcome, PipelineE
         Job::Calibrate(store, table) => calibrate::run(store, table, stage),
         Job::Manifest => manifest::run(stage),
         Job::Validate(table) => validate::run(table, stage),
+    }
+}
+
+/// Removes what a job kept for itself while it was not finished.
+pub(crate) fn clear(job: &Job, dir: &Path) -> Result<(), PipelineError> {
+    match job {
+        Job::Truth(_) => truth::clear(dir),
+        _ => Ok(()),
     }
 }
 

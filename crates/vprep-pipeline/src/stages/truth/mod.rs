@@ -1,5 +1,6 @@
 //! `truth`: the exact neighbours of every query.
 
+mod blocks;
 mod reference;
 mod search;
 mod verify;
@@ -8,10 +9,12 @@ use super::{Outcome, grouped};
 use crate::PipelineError;
 use crate::context::Context;
 use crate::dataset::{Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, read_dataset};
+use crate::job::Job;
 use crate::matrix;
 use crate::run::Stage;
 use crate::truth_options::Engine;
 use crate::truth_stats::TruthStats;
+use blocks::{Blocks, Key};
 use search::Searcher;
 use std::path::Path;
 use verify::Verifier;
@@ -20,6 +23,8 @@ use vprep_data::{MappedNpy, NpyWriter};
 use vprep_knn::Found;
 use vprep_manifest::{TruthFacts, TruthTable};
 
+/// Where unfinished work lies in a dataset.
+const DIR: &str = ".vprep/truth";
 /// How the neighbours are found, as manifests state it.
 const METHOD: &str =
     "f32 products with a proven error bound choose candidates, float64 scores decide";
@@ -46,12 +51,20 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let mut sink = Sink::new(stage, &base, &queries, metric, k)?;
     let (view, vectors) = (base.view(), queries.view());
     let mut searcher = Searcher::new(view, vectors, metric, k, options.engine, progress);
-    let step = searcher.queries_at_once();
-    for first in (0..queries.rows()).step_by(step) {
-        let found = searcher.find(first..queries.rows().min(first + step))?;
+    let key = Key {
+        base: stage.inputs[Side::Base.vectors()].sha256.clone(),
+        queries: stage.inputs[Side::Queries.vectors()].sha256.clone(),
+        rows: 0..rows,
+        k: k as u64,
+        metric,
+        algorithm: Job::Truth(table.clone()).algorithm(),
+    };
+    let dir = stage.dir.join(blocks::DIR);
+    let blocks = Blocks::open(&dir, &key, options.engine.name(), progress)?;
+    let before = blocks.answer(&mut searcher, |found| {
         verifier.keep(&found, k);
-        sink.put(found)?;
-    }
+        sink.put(found)
+    })?;
     let stats = sink.finish(stage)?;
     let verified = verifier.check(stage.dir, view, vectors, metric, progress)?;
     let facts = TruthFacts {
@@ -69,6 +82,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         (facts.queries_tied_at_k, "queries tied at k"),
         (facts.duplicate_rows, "duplicate rows"),
         (verified, "queries verified"),
+        (before, "queries answered before"),
     ] {
         if count > 0 {
             summary += &format!(", {} {what}", grouped(count));
@@ -101,6 +115,11 @@ pub fn verify_truth(dir: &Path, count: u64, context: &Context<'_>) -> Result<u64
     };
     verifier.keep(&found, ids.cols());
     verifier.check(dir, base.view(), queries.view(), metric, context.progress)
+}
+
+/// Removes what was kept of a run, now that its outputs are published.
+pub(crate) fn clear(dir: &Path) -> Result<(), PipelineError> {
+    blocks::discard(&dir.join(DIR))
 }
 
 /// Base and queries, of the same dimension.
