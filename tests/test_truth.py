@@ -1,6 +1,7 @@
 """The exact neighbours are those of a float64 brute force."""
 
 import json
+import shutil
 import signal
 import time
 
@@ -185,3 +186,55 @@ def test_what_is_kept_of_another_truth_is_discarded(vprep):
     done = vprep("truth", "--k", 21, "-d", "d")
     assert "before" not in done.stderr
     vprep("truth", "--k", 21, "-d", "d", "--verify", 3)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+@pytest.mark.parametrize("k", [10, 60, 200, 400])
+def test_shards_together_are_the_whole(vprep, metric, k):
+    random = np.random.default_rng(11)
+    base = random.standard_normal((400, 12)).astype(np.float32)
+    base[300:] = base[:100]
+    directory = dataset(vprep, base, base[:50] + np.float32(0.5), metric)
+    vprep("truth", "--k", k, "-d", "d", "--verify", 50)
+    vprep("manifest", "-d", "d")
+    expected = outputs(directory)
+    facts = json.loads((directory / "manifest.json").read_text())["truth"]
+    for count in [1, 3, 7]:
+        (directory / "truth.ids.npy").unlink()
+        for shard in random.permutation(count) + 1:
+            done = vprep("truth", "--k", k, "-d", "d", "--shard", f"{shard}/{count}")
+            assert f"shard {shard} of {count} is done" in done.stderr
+            assert not (directory / "truth.ids.npy").exists()
+        vprep("truth", "--k", k, "-d", "d", "--merge", "--verify", 50)
+        assert outputs(directory) == expected
+        assert not (directory / ".vprep/truth").exists()
+        vprep("manifest", "-d", "d")
+        assert json.loads((directory / "manifest.json").read_text())["truth"] == facts
+
+
+def test_shards_come_from_many_machines_and_those_missing_are_named(vprep):
+    random = np.random.default_rng(12)
+    base = random.standard_normal((101, 8)).astype(np.float32)
+    directory = dataset(vprep, base, base[:9], "l2")
+    truth = ["truth", "--k", 5, "-d", "d"]
+    assert "--shard I/N" in vprep.fails(*truth, "--merge")
+    other = vprep.home / "other"
+    shutil.copytree(directory, other)
+    done = vprep(*truth, "--shard", "2/4")
+    assert "1, 3, 4 are still missing" in done.stderr
+    for shard in [1, 3, 4]:
+        vprep("truth", "--k", 5 + (shard == 4), "-d", "other", "--shard", f"{shard}/4")
+    error = vprep.fails(*truth, "--merge")
+    assert "shards 1, 3, 4 of 4 are missing" in error, error
+    here, there = (d / ".vprep/truth/shards/4" for d in (directory, other))
+    shutil.copytree(there, here, dirs_exist_ok=True)
+    error = vprep.fails(*truth, "--merge")
+    assert "shards 4 of 4 are missing (4 of another base, queries, k or metric)" in error, error
+    vprep(*truth, "--shard", "4/4")
+    path = here / "3.i32"
+    path.write_bytes(path.read_bytes()[:-4] + bytes(4))
+    assert "shards 3 of 4 are missing" in vprep.fails(*truth, "--merge")
+    vprep(*truth, "--shard", "3/4")
+    vprep(*truth, "--merge")
+    check_truth(directory, "l2", 5)
+    assert "102" in vprep.fails(*truth[:2], 6, "-d", "d", "--shard", "1/102", code=2)

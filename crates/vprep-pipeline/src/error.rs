@@ -288,6 +288,36 @@ pub enum PipelineError {
         /// Checkpoints in all.
         count: usize,
     },
+    /// A shard of a truth is done: no fault.
+    #[error("truth: shard {shard} of {count} is done, {}", still(dir, missing))]
+    ShardDone {
+        /// Where shards lie.
+        dir: PathBuf,
+        /// The shard, from 1.
+        shard: usize,
+        /// How many there are.
+        count: usize,
+        /// Those that are not there yet; empty if all are.
+        missing: String,
+    },
+    /// Nothing to merge.
+    #[error("{}: no shards here; make them with `vprep truth --shard I/N`, and bring their files together", dir.display())]
+    NoShards {
+        /// Where shards lie.
+        dir: PathBuf,
+    },
+    /// Too little to merge.
+    #[error("{}: shards {missing} of {count} are missing{foreign}; make them with `vprep truth --shard I/{count}`, and bring their files together", dir.display())]
+    MissingShards {
+        /// Where shards lie.
+        dir: PathBuf,
+        /// The shards, from 1.
+        missing: String,
+        /// Which of them are there, but of another truth.
+        foreign: String,
+        /// How many there must be.
+        count: usize,
+    },
     /// An engine that this build does not have.
     #[error(
         "--engine faiss is not part of this build: it needs the feature `faiss`; use --engine exact or --engine f64"
@@ -318,6 +348,16 @@ pub enum PipelineError {
     /// Stopped by the user.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+}
+
+fn still(dir: &Path, missing: &str) -> String {
+    if missing.is_empty() {
+        return "and all others are here; run `vprep truth --merge`".to_owned();
+    }
+    let dir = dir.display();
+    format!(
+        "{missing} are still missing in {dir}; bring all together there, and run `vprep truth --merge`"
+    )
 }
 
 fn listed(found: &[PathBuf]) -> String {
@@ -365,6 +405,9 @@ impl Failure for PipelineError {
             | Self::SpoiledParent { .. }
             | Self::NoRecord { .. }
             | Self::HugeScores { .. }
+            | Self::ShardDone { .. }
+            | Self::NoShards { .. }
+            | Self::MissingShards { .. }
             | Self::NoStore(_)
             | Self::StaleInput { .. }
             | Self::DimensionMismatch { .. }

@@ -66,4 +66,4 @@ pub use plan::{Plan, Reason, Step, plan};
 pub use resolve::{model, parent_dataset, resolve, source_files};
 pub use run::{Dataset, Done};
 pub use stages::truth::verify_truth;
-pub use truth_options::{Engine, TruthOptions};
+pub use truth_options::{Engine, TruthOptions, TruthPart};

@@ -9,6 +9,25 @@ pub struct TruthOptions {
     pub engine: Engine,
     /// Queries, drawn by seed, that the plain reference must answer alike.
     pub verify: u64,
+    /// Whether all of it is computed here.
+    pub part: TruthPart,
+}
+
+/// How much of a truth is computed, where several machines share the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TruthPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The best rows of one slice of the base.
+    Shard {
+        /// Number of the slice, from 0.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// None: the shards that are there are put together.
+    Merge,
 }
 
 /// What finds the neighbours.

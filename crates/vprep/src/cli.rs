@@ -349,6 +349,12 @@ pub(crate) struct TruthArgs {
     /// Queries, drawn by seed, that the plain float64 reference must answer alike
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) verify: u64,
+    /// Search only the I-th of N slices of the base, as in 1/4, keep what is found, and stop
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["engine", "verify"])]
+    pub(crate) shard: Option<(usize, usize)>,
+    /// Search nothing: put the shards together that are there, or say which are missing
+    #[arg(long, conflicts_with_all = ["engine", "shard"])]
+    pub(crate) merge: bool,
 }
 
 #[derive(Debug, Args)]
@@ -483,6 +489,7 @@ mod tests {
             "vprep fetch --list",
             "vprep embed --texts a.tsv b.tsv --role base --model ./m --shard 2/4 -d x",
             "vprep fetch --list cohere_medium_1m",
+            "vprep truth --merge --verify 8 -d x",
             "vprep truth --k 5 --engine f64 --verify 8 -d x",
         ] {
             assert_eq!(parse(good), Ok(()), "{good}");
@@ -498,6 +505,7 @@ mod tests {
             ("vprep fetch x --into y --jobs 0", ErrorKind::ValueValidation),
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --engine fast", ErrorKind::InvalidValue),
+            ("vprep truth --shard 1/2 --verify 1", ErrorKind::ArgumentConflict),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),
             ("vprep truth --threads 0", ErrorKind::ValueValidation),
             ("vprep truth --threads 1025", ErrorKind::ValueValidation),

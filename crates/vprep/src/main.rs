@@ -26,7 +26,9 @@ fn main() -> ExitCode {
     match catch_unwind(AssertUnwindSafe(|| start(&cli, &output))) {
         Ok(Ok(kind)) => kind.map_or(ExitCode::SUCCESS, |kind| kind.exit_code().into()),
         Ok(Err(error)) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        Ok(Err(CliError::Pipeline(done @ PipelineError::PartDone { .. }))) => {
+        Ok(Err(CliError::Pipeline(
+            done @ (PipelineError::PartDone { .. } | PipelineError::ShardDone { .. }),
+        ))) => {
             output.note(done);
             ExitCode::SUCCESS
         }

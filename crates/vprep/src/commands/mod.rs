@@ -13,7 +13,7 @@ use crate::output::Output;
 use clap::CommandFactory;
 use std::path::PathBuf;
 use vprep_core::Kind;
-use vprep_pipeline::{Context, Network, Share, TruthOptions, locate};
+use vprep_pipeline::{Context, Network, Share, TruthOptions, TruthPart, locate};
 
 /// Runs the command that was typed.
 pub(crate) fn run(
@@ -81,8 +81,13 @@ pub(crate) fn share(command: &Command) -> Share {
 /// How the command was told to compute a truth.
 pub(crate) fn truth_options(command: &Command) -> TruthOptions {
     match command {
-        Command::Truth(TruthArgs { engine, verify, .. }) => {
-            TruthOptions { engine: *engine, verify: *verify }
+        Command::Truth(TruthArgs { engine, verify, shard, merge, .. }) => {
+            let part = match *shard {
+                Some((index, count)) => TruthPart::Shard { index, count },
+                None if *merge => TruthPart::Merge,
+                None => TruthPart::Whole,
+            };
+            TruthOptions { engine: *engine, verify: *verify, part }
         }
         _ => TruthOptions::default(),
     }

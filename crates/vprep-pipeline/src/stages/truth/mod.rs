@@ -3,6 +3,7 @@
 mod blocks;
 mod reference;
 mod search;
+mod shards;
 mod verify;
 
 use super::{Outcome, grouped};
@@ -12,10 +13,11 @@ use crate::dataset::{Side, TRUTH_IDS, TRUTH_SCORES, TRUTH_STATS, read_dataset};
 use crate::job::Job;
 use crate::matrix;
 use crate::run::Stage;
-use crate::truth_options::Engine;
+use crate::truth_options::{Engine, TruthPart};
 use crate::truth_stats::TruthStats;
 use blocks::{Blocks, Key};
-use search::Searcher;
+use search::{Searcher, queries_to_hold};
+use shards::Shards;
 use std::path::Path;
 use verify::Verifier;
 use vprep_core::Metric;
@@ -47,11 +49,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     if options.engine == Engine::F64 {
         [&base, &queries].into_iter().try_for_each(|matrix| finite(matrix, stage.context))?;
     }
-    let mut verifier = Verifier::new(options.verify, queries.rows());
-    let mut sink = Sink::new(stage, &base, &queries, metric, k)?;
-    let (view, vectors) = (base.view(), queries.view());
-    let mut searcher = Searcher::new(view, vectors, metric, k, options.engine, progress);
-    let key = Key {
+    let whole = Key {
         base: stage.inputs[Side::Base.vectors()].sha256.clone(),
         queries: stage.inputs[Side::Queries.vectors()].sha256.clone(),
         rows: 0..rows,
@@ -59,12 +57,29 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         metric,
         algorithm: Job::Truth(table.clone()).algorithm(),
     };
-    let dir = stage.dir.join(blocks::DIR);
-    let blocks = Blocks::open(&dir, &key, options.engine.name(), progress)?;
-    let before = blocks.answer(&mut searcher, |found| {
+    if let TruthPart::Shard { index, count } = options.part {
+        return Err(shard(stage, &base, &queries, &whole, index, count)?);
+    }
+    let mut verifier = Verifier::new(options.verify, queries.rows());
+    let mut sink = Sink::new(stage, &base, &queries, metric, k)?;
+    let (view, vectors) = (base.view(), queries.view());
+    let put = |found: Found| {
         verifier.keep(&found, k);
         sink.put(found)
-    })?;
+    };
+    let before = match options.part {
+        TruthPart::Merge => {
+            let shards = Shards::find(stage.dir, &whole, progress)?;
+            shards.merge(view, vectors, queries_to_hold(k), progress, put)?;
+            0
+        }
+        _ => {
+            let mut searcher = Searcher::new(view, vectors, metric, k, options.engine, progress);
+            let dir = stage.dir.join(blocks::DIR);
+            let blocks = Blocks::open(&dir, &whole, options.engine.name(), progress)?;
+            blocks.answer(&mut searcher, put)?
+        }
+    };
     let stats = sink.finish(stage)?;
     let verified = verifier.check(stage.dir, view, vectors, metric, progress)?;
     let facts = TruthFacts {
@@ -115,6 +130,35 @@ pub fn verify_truth(dir: &Path, count: u64, context: &Context<'_>) -> Result<u64
     };
     verifier.keep(&found, ids.cols());
     verifier.check(dir, base.view(), queries.view(), metric, context.progress)
+}
+
+/// Makes one of `count` shards, and returns what is to be said of it.
+fn shard(
+    stage: &Stage<'_>,
+    base: &MappedNpy<f32>,
+    queries: &MappedNpy<f32>,
+    whole: &Key,
+    index: usize,
+    count: usize,
+) -> Result<PipelineError, PipelineError> {
+    let (progress, engine) = (stage.context.progress, stage.context.truth.engine);
+    if count > base.rows() {
+        let (shard, rows) = (index + 1, base.rows());
+        let text = format!("--shard {shard}/{count}: the base has {rows} rows to share out");
+        return Err(PipelineError::Usage(text));
+    }
+    let shards = Shards::new(stage.dir, whole, count);
+    if shards.missing(progress)?.contains(&index) {
+        let key = shards.key(index);
+        let (slice, k) = (base.view().slice(shards.rows(index)), key.k as usize);
+        let mut searcher = Searcher::new(slice, queries.view(), whole.metric, k, engine, progress);
+        let dir = stage.dir.join(blocks::DIR);
+        let blocks = Blocks::open(&dir, &key, engine.name(), progress)?;
+        shards.write(index, |sink| blocks.answer(&mut searcher, sink).map(drop))?;
+        blocks::discard(&dir)?;
+    }
+    let (dir, missing) = (shards.dir().to_owned(), shards::numbers(&shards.missing(progress)?));
+    Ok(PipelineError::ShardDone { dir, shard: index + 1, count, missing })
 }
 
 /// Removes what was kept of a run, now that its outputs are published.

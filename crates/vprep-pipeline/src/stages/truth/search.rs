@@ -17,6 +17,11 @@ const QUERIES: usize = 1_000;
 /// Bytes of the answers to queries that are answered together, at most.
 const BYTES: usize = 256 << 20;
 
+/// Queries whose answers may be held at once.
+pub(super) fn queries_to_hold(k: usize) -> usize {
+    (BYTES / (k * (size_of::<i32>() + size_of::<f32>()))).clamp(1, QUERIES)
+}
+
 /// A base that is searched.
 pub(super) struct Searcher<'a> {
     pub(super) base: MatrixView<'a>,
@@ -50,11 +55,9 @@ impl<'a> Searcher<'a> {
     pub(super) fn queries_at_once(&self) -> usize {
         let speed = if self.engine == Engine::Exact { EXACT } else { F64 };
         let products = speed.saturating_mul(rayon::current_num_threads());
-        let each = size_of::<i32>() + size_of::<f32>();
         (products / (self.base.rows() * self.base.dim()).max(1))
             .max(rayon::current_num_threads())
-            .min(BYTES / (self.k * each))
-            .clamp(1, QUERIES)
+            .min(queries_to_hold(self.k))
     }
 
     /// Counts queries as answered that need not be searched.
