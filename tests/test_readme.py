@@ -16,6 +16,7 @@ MASKS = [
     (re.compile(r" *\d+\.\d s\b"), " TIME"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "DIGEST"),
     (re.compile(r"vprep \d+\.\d+\.\d+"), "vprep VERSION"),
+    (re.compile(r"at most [\d.]+ .iB of memory"), "at most SIZE of memory"),
     # The last bit of a distance in an index may depend on the processor.
     (re.compile(r"^hnsw .*$", re.M), "RESULT OF HNSW"),
     (re.compile(r'^ +"(value|evaluations|held_out_low|held_out_high|\w*recall)": .*$', re.M), "RESULT"),

@@ -238,3 +238,18 @@ def test_shards_come_from_many_machines_and_those_missing_are_named(vprep):
     vprep(*truth, "--merge")
     check_truth(directory, "l2", 5)
     assert "102" in vprep.fails(*truth[:2], 6, "-d", "d", "--shard", "1/102", code=2)
+
+
+def test_memory_changes_nothing_but_what_is_held(vprep):
+    random = np.random.default_rng(13)
+    base = random.standard_normal((3_000, 16)).astype(np.float32)
+    directory = dataset(vprep, base, base[:300], "cosine")
+    made = []
+    for memory in [[], ["--memory", "1KiB"], ["--memory", "300k"], ["--memory", "1.5GiB"]]:
+        done = vprep("truth", "--k", 40, "-d", "d", *memory)
+        assert ("iB of memory, a quarter" in done.stderr) == (not memory)
+        made.append(outputs(directory))
+        assert "up to date" in vprep("truth", "--k", 40, "-d", "d", "--memory", "2GB").stderr
+        (directory / "truth.ids.npy").unlink()
+    assert all(one == made[0] for one in made)
+    assert "--memory" in vprep("truth", "-d", "d", "--memory", "much", code=2).stderr

@@ -47,9 +47,16 @@ impl<'a> Exact<'a> {
         Ok(Self { base, metric, norms: OnceLock::new(), bounds, blocks, plan })
     }
 
+    /// Bounds what a block of queries holds, and what is needed to find it, to about `bytes`, or to
+    /// what one query takes where that is more.
+    pub fn with_memory(self, bytes: usize) -> Self {
+        Self { blocks: Blocks { bytes, ..self.blocks }, ..self }
+    }
+
     /// Finds the `k` nearest rows of each query (`q x dim`, finite values) and hands them to
     /// `sink`, a block of queries at a time, in order. What a block holds, and what is needed to
-    /// find it, stays within a few hundred MB, or what one query takes where that is more.
+    /// find it, stays within a few hundred MB unless [told](Self::with_memory), or what one query
+    /// takes where that is more.
     ///
     /// # Errors
     ///

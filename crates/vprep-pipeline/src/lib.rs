@@ -44,6 +44,7 @@ mod facts;
 pub mod inspect;
 mod job;
 mod matrix;
+mod memory;
 mod paths;
 mod plan;
 mod record;
@@ -62,6 +63,7 @@ pub use dataset::{
 };
 pub use error::PipelineError;
 pub use job::{Job, STAGES, check_stage};
+pub use memory::quarter_of_memory;
 pub use plan::{Plan, Reason, Step, plan};
 pub use resolve::{model, parent_dataset, resolve, source_files};
 pub use run::{Dataset, Done};

@@ -1,6 +1,7 @@
 //! How a truth is computed. Nothing of it changes what comes out.
 
 use crate::PipelineError;
+use crate::memory::quarter_of_memory;
 
 /// How a truth is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,15 @@ pub struct TruthOptions {
     pub verify: u64,
     /// Whether all of it is computed here.
     pub part: TruthPart,
+    /// Bytes that a block of queries may take; a quarter of the memory unless told.
+    pub memory: Option<u64>,
+}
+
+impl TruthOptions {
+    /// Bytes that a block of queries may take.
+    pub(crate) fn memory(&self) -> usize {
+        usize::try_from(self.memory.unwrap_or_else(quarter_of_memory)).unwrap_or(usize::MAX)
+    }
 }
 
 /// How much of a truth is computed, where several machines share the work.

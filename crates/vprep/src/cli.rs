@@ -1,5 +1,6 @@
 //! The command line as it is typed.
 
+use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -355,6 +356,9 @@ pub(crate) struct TruthArgs {
     /// Search nothing: put the shards together that are there, or say which are missing
     #[arg(long, conflicts_with_all = ["engine", "shard"])]
     pub(crate) merge: bool,
+    /// Memory that a block of queries may take, as in 1GiB [default: a quarter of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
 }
 
 #[derive(Debug, Args)]
@@ -489,6 +493,7 @@ mod tests {
             "vprep fetch --list",
             "vprep embed --texts a.tsv b.tsv --role base --model ./m --shard 2/4 -d x",
             "vprep fetch --list cohere_medium_1m",
+            "vprep truth --memory 1.5GiB -d x",
             "vprep truth --merge --verify 8 -d x",
             "vprep truth --k 5 --engine f64 --verify 8 -d x",
         ] {
@@ -506,6 +511,7 @@ mod tests {
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --engine fast", ErrorKind::InvalidValue),
             ("vprep truth --shard 1/2 --verify 1", ErrorKind::ArgumentConflict),
+            ("vprep truth --memory much", ErrorKind::ValueValidation),
             ("vprep truth --k -1", ErrorKind::UnknownArgument),
             ("vprep truth --threads 0", ErrorKind::ValueValidation),
             ("vprep truth --threads 1025", ErrorKind::ValueValidation),

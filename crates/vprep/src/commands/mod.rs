@@ -81,13 +81,14 @@ pub(crate) fn share(command: &Command) -> Share {
 /// How the command was told to compute a truth.
 pub(crate) fn truth_options(command: &Command) -> TruthOptions {
     match command {
-        Command::Truth(TruthArgs { engine, verify, shard, merge, .. }) => {
+        Command::Truth(TruthArgs { engine, verify, shard, merge, memory, .. }) => {
             let part = match *shard {
                 Some((index, count)) => TruthPart::Shard { index, count },
                 None if *merge => TruthPart::Merge,
                 None => TruthPart::Whole,
             };
-            TruthOptions { engine: *engine, verify: *verify, part }
+            let memory = memory.map(|size| size.as_u64());
+            TruthOptions { engine: *engine, verify: *verify, part, memory }
         }
         _ => TruthOptions::default(),
     }

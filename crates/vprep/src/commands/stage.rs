@@ -7,6 +7,7 @@ use crate::cli::{
 };
 use crate::error::CliError;
 use crate::output::Output;
+use bytesize::ByteSize;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -16,8 +17,8 @@ use vprep_manifest::{
     SubsetTable, SynthTable, TextsTable, TruthTable,
 };
 use vprep_pipeline::{
-    Context, Dataset, Done, Job, Side, model, parent_dataset, read_dataset, source_files,
-    verify_truth,
+    Context, Dataset, Done, Job, Side, model, parent_dataset, quarter_of_memory, read_dataset,
+    source_files, verify_truth,
 };
 
 /// What a stage's command prints with `--json`.
@@ -160,6 +161,13 @@ pub(crate) fn truth(
     let dir = dataset(global)?;
     let target = Dataset::open(&dir, context)?;
     let table = TruthTable { k: args.k, metric: args.metric };
+    if args.memory.is_none() {
+        let memory = ByteSize(quarter_of_memory());
+        output.note(format_args!(
+            "truth: a block of queries takes at most {memory} of memory, a quarter of what there is; \
+             --memory sets it"
+        ));
+    }
     let wanted = |job: &Job| matches!(job, Job::Truth(_));
     let done = run(target, |r| r.truth = Some(table), wanted, output)?;
     if args.verify > 0 && done.iter().all(|done| !done.ran) {

@@ -39,6 +39,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let progress = stage.context.progress;
     let options = stage.context.truth;
     options.engine.check()?;
+    let memory = options.memory();
     let metric = table.metric.unwrap_or(stage.recipe.metric);
     let (base, queries) = open(stage.dir)?;
     let (k, rows) = (table.k as usize, base.rows() as u64);
@@ -70,11 +71,12 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let before = match options.part {
         TruthPart::Merge => {
             let shards = Shards::find(stage.dir, &whole, progress)?;
-            shards.merge(view, vectors, queries_to_hold(k), progress, put)?;
+            shards.merge(view, vectors, queries_to_hold(k, memory), progress, put)?;
             0
         }
         _ => {
-            let mut searcher = Searcher::new(view, vectors, metric, k, options.engine, progress);
+            let mut searcher =
+                Searcher::new(view, vectors, metric, k, (options.engine, memory), progress);
             let dir = stage.dir.join(blocks::DIR);
             let blocks = Blocks::open(&dir, &whole, options.engine.name(), progress)?;
             blocks.answer(&mut searcher, put)?
@@ -141,7 +143,8 @@ fn shard(
     index: usize,
     count: usize,
 ) -> Result<PipelineError, PipelineError> {
-    let (progress, engine) = (stage.context.progress, stage.context.truth.engine);
+    let (progress, options) = (stage.context.progress, stage.context.truth);
+    let how = (options.engine, options.memory());
     if count > base.rows() {
         let (shard, rows) = (index + 1, base.rows());
         let text = format!("--shard {shard}/{count}: the base has {rows} rows to share out");
@@ -151,9 +154,9 @@ fn shard(
     if shards.missing(progress)?.contains(&index) {
         let key = shards.key(index);
         let (slice, k) = (base.view().slice(shards.rows(index)), key.k as usize);
-        let mut searcher = Searcher::new(slice, queries.view(), whole.metric, k, engine, progress);
+        let mut searcher = Searcher::new(slice, queries.view(), whole.metric, k, how, progress);
         let dir = stage.dir.join(blocks::DIR);
-        let blocks = Blocks::open(&dir, &key, engine.name(), progress)?;
+        let blocks = Blocks::open(&dir, &key, options.engine.name(), progress)?;
         shards.write(index, |sink| blocks.answer(&mut searcher, sink).map(drop))?;
         blocks::discard(&dir)?;
     }

@@ -14,12 +14,11 @@ const EXACT: usize = 500_000_000_000;
 const F64: usize = 30_000_000_000;
 /// Queries that are answered together, at most.
 const QUERIES: usize = 1_000;
-/// Bytes of the answers to queries that are answered together, at most.
-const BYTES: usize = 256 << 20;
 
-/// Queries whose answers may be held at once.
-pub(super) fn queries_to_hold(k: usize) -> usize {
-    (BYTES / (k * (size_of::<i32>() + size_of::<f32>()))).clamp(1, QUERIES)
+/// Queries whose answers may be held at once in a quarter of `memory`; finding them may take the
+/// rest.
+pub(super) fn queries_to_hold(k: usize, memory: usize) -> usize {
+    (memory / 4 / (k * (size_of::<i32>() + size_of::<f32>()))).clamp(1, QUERIES)
 }
 
 /// A base that is searched.
@@ -29,6 +28,7 @@ pub(super) struct Searcher<'a> {
     pub(super) metric: Metric,
     pub(super) k: usize,
     engine: Engine,
+    memory: usize,
     /// Made when it is first needed.
     exact: Option<Exact<'a>>,
     progress: &'a dyn Progress,
@@ -43,12 +43,12 @@ impl<'a> Searcher<'a> {
         queries: MatrixView<'a>,
         metric: Metric,
         k: usize,
-        engine: Engine,
+        (engine, memory): (Engine, usize),
         progress: &'a dyn Progress,
     ) -> Self {
         let pairs = queries.rows() as u64 * base.rows() as u64;
         let task = Arc::from(progress.task("searching", pairs, "pairs"));
-        Self { base, queries, metric, k, engine, exact: None, progress, task }
+        Self { base, queries, metric, k, engine, memory, exact: None, progress, task }
     }
 
     /// How many queries are answered together: what takes half a minute.
@@ -57,7 +57,7 @@ impl<'a> Searcher<'a> {
         let products = speed.saturating_mul(rayon::current_num_threads());
         (products / (self.base.rows() * self.base.dim()).max(1))
             .max(rayon::current_num_threads())
-            .min(queries_to_hold(self.k))
+            .min(queries_to_hold(self.k, self.memory))
     }
 
     /// Counts queries as answered that need not be searched.
@@ -76,7 +76,8 @@ impl<'a> Searcher<'a> {
         }
         let exact = match self.exact.take() {
             Some(exact) => exact,
-            None => Exact::new(self.base, self.metric)?,
+            None => Exact::new(self.base, self.metric)?
+                .with_memory(self.memory - self.memory / 4),
         };
         let exact = self.exact.insert(exact);
         let part = Part { progress: self.progress, task: &self.task };
