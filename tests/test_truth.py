@@ -253,3 +253,27 @@ def test_memory_changes_nothing_but_what_is_held(vprep):
         (directory / "truth.ids.npy").unlink()
     assert all(one == made[0] for one in made)
     assert "--memory" in vprep("truth", "-d", "d", "--memory", "much", code=2).stderr
+
+
+def test_a_shard_that_is_killed_goes_on_where_it_was(vprep):
+    random = np.random.default_rng(14)
+    base = random.standard_normal((40_000, 96)).astype(np.float32)
+    queries = random.standard_normal((6_000, 96)).astype(np.float32)
+    directory = dataset(vprep, base, queries, "cosine")
+    truth = ["truth", "--k", 20, "-d", "d"]
+    vprep(*truth)
+    expected = outputs(directory)
+    (directory / "truth.ids.npy").unlink()
+    vprep(*truth, "--shard", "1/2")
+    for blocks in [1, 3]:
+        child = vprep.start(*truth, "--shard", "2/2")
+        deadline = time.monotonic() + 60
+        while len(list((directory / ".vprep/truth/blocks").glob("*.found"))) < blocks:
+            assert time.monotonic() < deadline and child.poll() is None
+            time.sleep(0.002)
+        child.kill()
+        child.communicate()
+        assert "shards 2 of 2 are missing" in vprep.fails(*truth, "--merge")
+    assert "all others are here" in vprep(*truth, "--shard", "2/2").stderr
+    vprep(*truth, "--merge", "--memory", "1MiB", "--verify", 2)
+    assert outputs(directory) == expected

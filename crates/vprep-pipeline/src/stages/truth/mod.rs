@@ -71,7 +71,8 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
     let before = match options.part {
         TruthPart::Merge => {
             let shards = Shards::find(stage.dir, &whole, progress)?;
-            shards.merge(view, vectors, queries_to_hold(k, memory), progress, put)?;
+            let step = queries_to_hold(shards.candidates(), memory);
+            shards.merge(view, vectors, step, progress, put)?;
             0
         }
         _ => {

@@ -119,6 +119,11 @@ impl Shards {
         Key { rows: rows.start as u64..rows.end as u64, k, ..self.whole.clone() }
     }
 
+    /// Rows that all shards together hold for a query.
+    pub(super) fn candidates(&self) -> usize {
+        (0..self.count).map(|index| self.key(index).k as usize).sum()
+    }
+
     /// Writes a shard: row numbers of the base, those of each query together. `answers` hands
     /// blocks of them, numbered from the first row of the slice, to what it is given.
     pub(super) fn write(
