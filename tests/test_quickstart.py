@@ -70,7 +70,7 @@ def test_two_directories_and_thread_counts_give_the_same_bytes(quickstart, vprep
     vprep("run", QUICKSTART, "-d", "one", "--threads", 1, "--until", "truth")
     ours, theirs = files(vprep.home / "one"), files(quickstart)
     del ours["dataset.toml"]
-    assert len(ours) == 7
+    assert len(ours) == 8
     for name, content in ours.items():
         assert content == theirs[name], name
 
@@ -126,7 +126,7 @@ def test_commands_one_by_one_give_what_the_recipe_gives(quickstart, vprep):
     vprep("truth", "-d", "part")
     ours, theirs = files(vprep.home / "part"), files(quickstart)
     del ours["dataset.toml"]
-    assert len(ours) == 7
+    assert len(ours) == 8
     for name, content in ours.items():
         assert content == theirs[name], name
     vprep("build", "--store", "flat", "-d", "part")
