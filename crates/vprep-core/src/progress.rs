@@ -24,6 +24,10 @@ pub trait Progress: Sync {
 pub trait Task: Send + Sync {
     /// Adds `units` done.
     fn advance(&self, units: u64);
+
+    /// Adds to a second count of the same work, such as `"tokens"`, which is shown as a rate. It
+    /// comes before the `advance` that it belongs to, and a task has one such unit.
+    fn also(&self, _units: u64, _unit: &'static str) {}
 }
 
 /// The user asked to stop.

@@ -92,7 +92,8 @@ impl Embedder {
     }
 
     /// Embeds texts into `out`, `texts x dim`, row after row. `first_row` is the number of the
-    /// first text, for messages and results. `task` is advanced by the number of texts.
+    /// first text, for messages and results. `task` is advanced by the number of texts,
+    /// and told of their tokens.
     ///
     /// On [`Backend::Cpu`] a text's vector depends on nothing but the text, bit for bit: neither
     /// on the texts beside it nor on the number of threads. It does depend on the instructions:
@@ -140,6 +141,7 @@ impl Embedder {
             if self.facts.settings.normalize {
                 out.chunks_exact_mut(dim).for_each(normalize);
             }
+            task.also(pack.tokens() as u64, "tokens");
             task.advance(pack.0.len() as u64);
             Ok::<_, EmbedError>(())
         })?;

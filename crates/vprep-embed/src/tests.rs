@@ -3,8 +3,9 @@
 use crate::test_model::{self, put};
 use crate::{Backend, EmbedError, Embedded, Embedder, Instructions, ModelOptions, Pooling, Role};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
-use vprep_core::{Failure, Kind, Silent};
+use vprep_core::{Failure, Kind, Silent, Task};
 
 fn model() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
@@ -55,6 +56,32 @@ fn tokens_truncated_and_empty_texts_are_told() {
 
     let (_, embedded) = embed(&embedder, &["ones", ""], Role::Queries);
     assert_eq!((embedded.tokens, embedded.empty), (vec![6, 4], vec![11]));
+}
+
+/// Counts texts and tokens.
+#[derive(Default)]
+struct Counter([AtomicU64; 2]);
+
+impl Task for Counter {
+    fn advance(&self, units: u64) {
+        self.0[0].fetch_add(units, Ordering::Relaxed);
+    }
+
+    fn also(&self, units: u64, unit: &'static str) {
+        assert_eq!(unit, "tokens");
+        self.0[1].fetch_add(units, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn progress_is_told_of_texts_and_tokens() {
+    let dir = model();
+    let embedder = test_model::load(dir.path()).expect("loads");
+    let (mut out, task) = (vec![0.0; 3 * 32], Counter::default());
+    let embedded = embedder.embed(&["ones", "", "red"], Role::Base, 0, &mut out, &Silent, &task);
+    let tokens: u32 = embedded.expect("embeds").tokens.iter().sum();
+    let told = task.0.map(AtomicU64::into_inner);
+    assert_eq!(told, [3, u64::from(tokens)]);
 }
 
 #[test]

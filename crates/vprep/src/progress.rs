@@ -3,12 +3,12 @@
 use crate::cli::ProgressMode;
 use crate::error::CliError;
 use crate::output::say;
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use vprep_core::{Kind, Progress, Task};
 
@@ -54,37 +54,70 @@ impl Progress for Reporter {
     }
 }
 
-struct Bar(ProgressBar);
+/// A second count of a task's work, shown as a rate beside the first.
+#[derive(Default)]
+struct Also {
+    done: AtomicU64,
+    unit: OnceLock<&'static str>,
+}
+
+impl Also {
+    fn add(&self, units: u64, unit: &'static str) {
+        self.unit.get_or_init(|| unit);
+        self.done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// `, 8,801 tokens/s` where `rate` is that of the `done` units of the task; nothing if nothing
+    /// was counted.
+    fn shown(&self, done: u64, rate: f64) -> String {
+        let Some(unit) = self.unit.get().filter(|_| done > 0) else { return String::new() };
+        let each = self.done.load(Ordering::Relaxed) as f64 / done as f64;
+        format!(", {} {unit}/s", HumanCount((rate * each) as u64))
+    }
+}
+
+struct Bar {
+    bar: ProgressBar,
+    also: Arc<Also>,
+}
 
 impl Bar {
     fn new(label: &str, total: u64, unit: &'static str) -> Self {
         let template = match total {
             0 => "{prefix} {spinner}  {counts}",
-            _ => "{prefix} [{bar:12}] {percent:>3}%  {counts}  {eta} left",
+            _ => "{prefix} [{bar:10}] {percent:>3}%  {counts}  {eta} left",
         };
+        let also = Arc::new(Also::default());
+        let second = Arc::clone(&also);
         let counts = move |state: &ProgressState, out: &mut dyn Write| {
             let total = state.len().unwrap_or(0);
-            let _ = write!(out, "{}", counts(state.pos(), total, unit, state.per_sec()));
+            let (done, rate) = (state.pos(), state.per_sec());
+            let (counts, also) = (counts(done, total, unit, rate), second.shown(done, rate));
+            let _ = write!(out, "{counts}{also}");
         };
         let style = ProgressStyle::with_template(template).expect("a fixed template");
         let style = style.with_key("counts", counts).progress_chars("=> ");
         let bar = if total == 0 { ProgressBar::no_length() } else { ProgressBar::new(total) };
         let bar = bar.with_style(style);
-        bar.set_prefix(format!("{label:<16}"));
+        bar.set_prefix(label.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self(bar)
+        Self { bar, also }
     }
 }
 
 impl Task for Bar {
     fn advance(&self, units: u64) {
-        self.0.inc(units);
+        self.bar.inc(units);
+    }
+
+    fn also(&self, units: u64, unit: &'static str) {
+        self.also.add(units, unit);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -94,6 +127,7 @@ struct Lines {
     unit: &'static str,
     started: Instant,
     done: AtomicU64,
+    also: Also,
     /// Milliseconds after the start at which the next line is due.
     due: AtomicU64,
 }
@@ -106,6 +140,7 @@ impl Lines {
             unit,
             started: Instant::now(),
             done: AtomicU64::new(0),
+            also: Also::default(),
             due: AtomicU64::new(FIRST_LINE.as_millis() as u64),
         }
     }
@@ -124,12 +159,16 @@ impl Task for Lines {
             return;
         }
         let rate = done as f64 / elapsed.as_secs_f64();
-        let counts = counts(done, self.total, self.unit, rate);
+        let counts = counts(done, self.total, self.unit, rate) + &self.also.shown(done, rate);
         if self.total == 0 {
             return say(&format!("{}: {counts}", self.label));
         }
         let left = Duration::from_secs_f64(self.total.saturating_sub(done) as f64 / rate.max(1e-9));
         say(&format!("{}: {counts}, {} left", self.label, HumanDuration(left)));
+    }
+
+    fn also(&self, units: u64, unit: &'static str) {
+        self.also.add(units, unit);
     }
 }
 
@@ -164,5 +203,15 @@ mod tests {
         assert_eq!(shown.map(short), expected);
         assert_eq!(counts(5_000, 302_000, "rows", 1e6), "5.0k of 302k rows, 1.0M/s");
         assert_eq!(counts(5_000, 0, "B", 1e6), "5.0k B, 1.0M/s");
+    }
+
+    #[test]
+    fn a_second_count_is_shown_as_a_rate() {
+        let also = Also::default();
+        assert_eq!(also.shown(10, 350.0), "");
+        also.add(1_000, "tokens");
+        assert_eq!(also.shown(0, 0.0), "");
+        also.add(257, "tokens");
+        assert_eq!(also.shown(50, 350.07), ", 8,800 tokens/s");
     }
 }
