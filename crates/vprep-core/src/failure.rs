@@ -13,7 +13,7 @@ pub enum Kind {
     Data,
     /// A check found a difference, or a target was not reached.
     Check,
-    /// A store or a remote is missing or unreachable.
+    /// A store, a remote or a device is missing or unreachable.
     Unreachable,
     /// Stopped by the user.
     Interrupted,

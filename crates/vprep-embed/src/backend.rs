@@ -9,10 +9,26 @@ use vprep_core::Progress;
 pub enum Backend {
     /// vprep's own forward pass for CPUs, with these instructions.
     Cpu(Instructions),
-    /// The BERT of `candle-transformers`, text by text: several times slower; the reference that
-    /// the fast pass is tested against, and the way to models whose sizes the fast pass does not
-    /// take.
+    /// The BERT of `candle-transformers`, in padded batches: several times slower; the reference
+    /// that the fast pass is tested against, and the way to models whose sizes the fast pass does
+    /// not take.
     Candle,
+    /// The same on the NVIDIA GPU of this number, where the feature `cuda` is built in.
+    Cuda(u32),
+}
+
+impl Backend {
+    /// Fails if vprep is built without it.
+    ///
+    /// # Errors
+    ///
+    /// [`EmbedError::NoCuda`].
+    pub fn check(self) -> Result<(), EmbedError> {
+        match self {
+            Self::Cuda(_) if !cfg!(feature = "cuda") => Err(EmbedError::NoCuda),
+            Self::Cpu(_) | Self::Candle | Self::Cuda(_) => Ok(()),
+        }
+    }
 }
 
 impl Default for Backend {
@@ -37,6 +53,12 @@ impl Pack<'_> {
 
 /// A model that is ready to run.
 pub(crate) trait Forward: Send + Sync {
+    /// Tokens of a pack, for a model that takes one pack after the other and spreads the work of
+    /// a pack itself. Others take small ones on every thread.
+    fn pack_tokens(&self) -> Option<usize> {
+        None
+    }
+
     /// Sets `out`, `texts x dim`, to the pooled vectors, not normalised.
     fn pooled(
         &self,

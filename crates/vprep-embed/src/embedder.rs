@@ -2,7 +2,7 @@
 
 use crate::EmbedError;
 use crate::backend::{Backend, Forward, Pack};
-use crate::candle::Candle;
+use crate::candle::{self, Candle};
 use crate::config::Config;
 use crate::cpu;
 use crate::packs;
@@ -45,6 +45,7 @@ pub struct Embedded {
 /// A model that is ready to embed, on any number of threads at once.
 pub struct Embedder {
     facts: ModelFacts,
+    backend: Backend,
     tokens: Tokens,
     forward: Box<dyn Forward>,
 }
@@ -63,6 +64,7 @@ impl Embedder {
         backend: Backend,
         progress: &dyn Progress,
     ) -> Result<Self, EmbedError> {
+        backend.check()?;
         let config = Config::read(dir)?;
         let settings = Settings::resolve(dir, &config, options)?;
         let (tokens, tokenizer) = Tokens::read(dir, &settings, config.vocab_size)?;
@@ -73,12 +75,24 @@ impl Embedder {
             Backend::Cpu(instructions) => {
                 cpu::build(instructions, &mut weights, &config, settings.pooling)?
             }
-            Backend::Candle => Box::new(Candle::build(weights, &config, settings.pooling)?),
+            Backend::Candle => {
+                let device = candle_core::Device::Cpu;
+                Box::new(Candle::build(weights, &config, settings.pooling, device)?)
+            }
+            Backend::Cuda(number) => {
+                let device = candle::cuda(number)?;
+                Box::new(Candle::build(weights, &config, settings.pooling, device)?)
+            }
         };
         let dim = config.hidden_size;
         let facts =
             ModelFacts { dim, settings, weights: content, tokenizer, config: config.content };
-        Ok(Self { facts, tokens, forward })
+        Ok(Self { facts, backend, tokens, forward })
+    }
+
+    /// What runs the model.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// What a manifest says about the model.
@@ -98,7 +112,8 @@ impl Embedder {
     /// On [`Backend::Cpu`] a text's vector depends on nothing but the text, bit for bit: neither
     /// on the texts beside it nor on the number of threads. It does depend on the instructions:
     /// AVX-512 and AVX2 give the same bits, the portable code differs by about 1e-7. Work is
-    /// spread over rayon's current threads, in packs of about a thousand tokens.
+    /// spread over rayon's current threads, in packs of about a thousand tokens. The other backends
+    /// pad texts into batches, and those beside a text may change the last bits of its vector.
     ///
     /// # Errors
     ///
@@ -130,13 +145,16 @@ impl Embedder {
         }
         let mut rest = &mut *out;
         let mut packs = Vec::new();
-        for texts in packs::split(&embedded.tokens, rayon::current_num_threads()) {
+        let (tokens, threads) = match self.forward.pack_tokens() {
+            None => (packs::TOKENS, rayon::current_num_threads()),
+            Some(tokens) => (tokens, 1),
+        };
+        for texts in packs::split(&embedded.tokens, tokens, threads) {
             let (out, others) = rest.split_at_mut(texts.len() * dim);
             packs.push((Pack(&ids[texts]), out));
             rest = others;
         }
-        // One at a time to whichever thread is free, in order.
-        packs.into_par_iter().with_max_len(1).try_for_each(|(pack, out)| {
+        let run = |(pack, out): (Pack<'_>, &mut [f32])| {
             self.forward.pooled(&pack, out, progress)?;
             if self.facts.settings.normalize {
                 out.chunks_exact_mut(dim).for_each(normalize);
@@ -144,7 +162,12 @@ impl Embedder {
             task.also(pack.tokens() as u64, "tokens");
             task.advance(pack.0.len() as u64);
             Ok::<_, EmbedError>(())
-        })?;
+        };
+        match self.forward.pack_tokens() {
+            // One at a time to whichever thread is free, in order.
+            None => packs.into_par_iter().with_max_len(1).try_for_each(run)?,
+            Some(_) => packs.into_iter().try_for_each(run)?,
+        }
         let finite = |row: &[f32]| row.iter().all(|x| x.is_finite());
         let rows: RowList = (first_row..)
             .zip(out.chunks_exact(dim))

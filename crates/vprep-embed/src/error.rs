@@ -86,6 +86,19 @@ pub enum EmbedError {
         /// The instruction set.
         name: &'static str,
     },
+    /// A GPU was asked for, but the feature is not built in.
+    #[error(
+        "device cuda: vprep is built without the feature cuda; build it with `cargo build --release -p vprep --features cuda` where nvcc is, or use --device cpu"
+    )]
+    NoCuda,
+    /// A GPU that cannot be used.
+    #[error("device cuda:{number}: {source}; nvidia-smi lists what there is")]
+    Cuda {
+        /// Number of the GPU.
+        number: u32,
+        /// What CUDA says.
+        source: candle_core::Error,
+    },
     /// A text that the tokenizer refuses.
     #[error("row {row}: the tokenizer refuses this text: {source}")]
     Tokenize {
@@ -150,7 +163,7 @@ pub enum EmbedError {
         /// Texts that were to come.
         expected: u64,
     },
-    /// The reference implementation failed.
+    /// The reference implementation failed, or its GPU did.
     #[error("candle: {source}")]
     Candle {
         /// What it says.
@@ -181,6 +194,7 @@ impl Failure for EmbedError {
             | Self::Prefix { .. }
             | Self::Instructions { .. }
             | Self::Shard { .. } => Kind::Usage,
+            Self::NoCuda | Self::Cuda { .. } => Kind::Unreachable,
             Self::Candle { .. } => Kind::Unexpected,
             Self::Interrupted(_) => Kind::Interrupted,
         }

@@ -7,7 +7,8 @@
 //!
 //! [`Embedder`] embeds slices of texts. On CPUs it runs a forward pass of its own, written for
 //! AVX-512, AVX2 or any processor and chosen at run time; a text's vector does not depend on the
-//! texts beside it or on the number of threads. [`checkpoint`] makes long runs of it that can be
+//! texts beside it or on the number of threads. On NVIDIA GPUs, with the feature `cuda`, it runs
+//! candle's. [`checkpoint`] makes long runs of it that can be
 //! stopped at any moment and shared by machines.
 //!
 //! ```no_run

@@ -43,6 +43,16 @@ fn every_backend_gives_the_same_vectors() {
     }
 }
 
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn a_gpu_that_is_not_built_in_is_refused_by_the_name_of_its_feature() {
+    let options = ModelOptions::default();
+    let error = Embedder::load(Path::new("."), &options, Backend::Cuda(0), &Silent);
+    let error = error.expect_err("not built in");
+    assert_eq!(error.kind(), Kind::Unreachable);
+    assert!(error.to_string().contains("built without the feature cuda"), "{error}");
+}
+
 #[test]
 fn tokens_truncated_and_empty_texts_are_told() {
     let dir = model();

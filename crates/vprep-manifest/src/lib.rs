@@ -43,9 +43,9 @@ pub use manifest::{
     StoreFacts, SubsetFacts, Tool, TruthFacts,
 };
 pub use recipe::{
-    BuildTable, CalibrateTable, EmbedTable, FetchTable, ImportTable, ImportTables, ManifestTable,
-    NormalizeTable, PoolingRule, RAW, Recipe, SourceTable, SplitTable, SubsetTable, SynthTable,
-    TextsTable, TruthTable, ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, Device, EmbedTable, FetchTable, ImportTable, ImportTables,
+    ManifestTable, NormalizeTable, PoolingRule, RAW, Recipe, SourceTable, SplitTable, SubsetTable,
+    SynthTable, TextsTable, TruthTable, ValidateTable, ZeroRule,
 };
 pub use splits::Splits;
 

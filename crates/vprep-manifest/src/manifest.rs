@@ -2,7 +2,7 @@
 
 use crate::canonical::digest_without;
 use crate::error::check_schema;
-use crate::{Cell, FormatError, PoolingRule, Recipe, SourceTable, ZeroRule};
+use crate::{Cell, Device, FormatError, PoolingRule, Recipe, SourceTable, ZeroRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -180,6 +180,9 @@ pub struct EmbeddingFacts {
     pub normalized: bool,
     /// The type of its arithmetic: `f32`.
     pub precision: String,
+    /// What computed, if not the CPU: it decides the last bits.
+    #[serde(default, skip_serializing_if = "Device::is_cpu")]
+    pub device: Device,
     /// The texts of the base, if they were embedded here.
     pub base: Option<EmbeddedTexts>,
     /// The texts of the queries, if they were embedded here.

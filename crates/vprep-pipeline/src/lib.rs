@@ -67,5 +67,6 @@ pub use memory::quarter_of_memory;
 pub use plan::{Plan, Reason, Step, plan};
 pub use resolve::{model, parent_dataset, resolve, source_files};
 pub use run::{Dataset, Done};
+pub use stages::model::check_device;
 pub use stages::truth::verify_truth;
 pub use truth_options::{Engine, TruthOptions, TruthPart};

@@ -312,6 +312,12 @@ impl<'a> Dataset<'a> {
                 last.map_or_else(|| earlier.count(), |last| last + 1)
             });
             let steps = &plan.steps[..within];
+            // A device that is missing is told before hours of other stages.
+            for step in steps.iter().filter(|step| step.stale.is_some()) {
+                if let Job::Embed(_, table) = &step.job {
+                    stages::model::check_device(table.device)?;
+                }
+            }
             let first = steps.iter().position(|step| step.stale.is_some());
             for step in &steps[..first.unwrap_or(within)] {
                 if !ended.contains(&step.job.id()) {

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use vprep_core::Metric;
-use vprep_manifest::{PoolingRule, Rule, ZeroRule};
+use vprep_manifest::{Device, PoolingRule, Rule, ZeroRule};
 use vprep_pipeline::{Engine, Side};
 
 /// Prepares datasets for vector-search benchmarks: exact ground truth, equal recall, one manifest.
@@ -13,8 +13,8 @@ use vprep_pipeline::{Engine, Side};
 #[command(name = "vprep", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 unexpected, 2 bad usage or recipe, 3 bad or missing \
-    data, 4 a check found a difference or a target was not reached, 5 a store is unreachable, \
-    130 interrupted."
+    data, 4 a check found a difference or a target was not reached, 5 a store, a remote or a \
+    device is unreachable, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -191,9 +191,9 @@ pub(crate) struct EmbedArgs {
     /// Embed texts without content like others
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// What computes
-    #[arg(long, default_value = "cpu", value_parser = ["cpu"])]
-    pub(crate) device: String,
+    /// What computes; cuda needs a build with the feature cuda
+    #[arg(long, value_name = "cpu|cuda[:N]", default_value_t)]
+    pub(crate) device: Device,
     /// Metric of a new dataset [default: cosine]
     #[arg(long, value_parser = metric())]
     pub(crate) metric: Option<Metric>,
@@ -492,6 +492,7 @@ mod tests {
             "vprep fetch cohere_medium_1m --into x --include a --include b --jobs 8 --offline",
             "vprep fetch --list",
             "vprep embed --texts a.tsv b.tsv --role base --model ./m --shard 2/4 -d x",
+            "vprep embed --texts a.tsv --role base --device cuda:1",
             "vprep fetch --list cohere_medium_1m",
             "vprep truth --memory 1.5GiB -d x",
             "vprep truth --merge --verify 8 -d x",
@@ -506,7 +507,7 @@ mod tests {
             ("vprep import a.npy --role gold", ErrorKind::InvalidValue),
             ("vprep fetch cohere_medium_1m", ErrorKind::MissingRequiredArgument),
             ("vprep embed --texts a.tsv --role base --shard 5/4", ErrorKind::ValueValidation),
-            ("vprep embed --texts a.tsv --role base --device cuda", ErrorKind::InvalidValue),
+            ("vprep embed --texts a.tsv --role base --device tpu", ErrorKind::ValueValidation),
             ("vprep fetch x --into y --jobs 0", ErrorKind::ValueValidation),
             ("vprep truth --metric dot", ErrorKind::InvalidValue),
             ("vprep truth --engine fast", ErrorKind::InvalidValue),

@@ -3,7 +3,7 @@
 //! The rows are cut into checkpoints of the same number of rows. Each is computed, written aside,
 //! synced, renamed, and recorded with its sha256; it is then never computed again, unless its
 //! file no longer has that digest. A checkpoint depends on its own texts alone, so a run that was
-//! stopped and resumed, or shared by machines of the same instruction set, gives the same bytes as
+//! stopped and resumed, or shared by machines of the same instruction set or the same GPU, gives the same bytes as
 //! one that ran through.
 //!
 //! ```text
@@ -22,7 +22,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use crate::{EmbedError, Embedder, Role, files};
+use crate::{Backend, EmbedError, Embedder, Role, Settings, files};
 use record::Record;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -45,7 +45,7 @@ pub struct Fingerprint {
     pub model: String,
     /// Digest of the texts, in their order.
     pub texts: String,
-    /// Settings and role.
+    /// Settings, role, and the device unless it is a CPU.
     pub options: String,
 }
 
@@ -53,22 +53,29 @@ impl Fingerprint {
     /// That of embedding texts of this digest for this role.
     pub fn new(embedder: &Embedder, role: Role, texts: String) -> Self {
         let facts = embedder.facts();
-        let settings = &facts.settings;
         let model =
             [&facts.weights, &facts.tokenizer, &facts.config].map(|file| file.sha256.as_str());
-        let options = serde_json::json!({
-            "role": role,
-            "prefix": settings.prefix(role),
-            "pooling": settings.pooling,
-            "max-length": settings.max_length,
-            "normalize": settings.normalize,
-        });
         Self {
             model: files::content(model.join("\n").as_bytes()).sha256,
             texts,
-            options: options.to_string(),
+            options: options(&facts.settings, role, embedder.backend()),
         }
     }
+}
+
+fn options(settings: &Settings, role: Role, backend: Backend) -> String {
+    let mut options = serde_json::json!({
+        "role": role,
+        "prefix": settings.prefix(role),
+        "pooling": settings.pooling,
+        "max-length": settings.max_length,
+        "normalize": settings.normalize,
+    });
+    // A GPU's last bits are not a CPU's.
+    if matches!(backend, Backend::Cuda(_)) {
+        options["device"] = "cuda".into();
+    }
+    options.to_string()
 }
 
 /// A part of a run: checkpoint c belongs to shard c mod `count`.

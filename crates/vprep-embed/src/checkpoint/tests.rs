@@ -144,6 +144,15 @@ fn another_run_is_refused_and_told_what_differs() {
 }
 
 #[test]
+fn checkpoints_of_cpus_and_gpus_are_not_mixed() {
+    let settings = embedder().facts().settings.clone();
+    let of = |backend| options(&settings, Role::Base, backend);
+    assert_eq!(of(Backend::Cuda(0)), of(Backend::Cuda(1)));
+    assert_ne!(of(Backend::Cuda(0)), of(Backend::default()));
+    assert_eq!(of(Backend::Candle), of(Backend::default()));
+}
+
+#[test]
 fn empty_texts_stop_the_run_unless_allowed() {
     let (dir, embedder) = (tempfile::tempdir().expect("a directory"), embedder());
     let source = |rows: Range<u64>| {

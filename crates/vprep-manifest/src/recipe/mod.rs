@@ -2,8 +2,10 @@
 //! default filled in.
 
 mod check;
+mod device;
 mod tables;
 
+pub use device::Device;
 pub use tables::{
     BuildTable, CalibrateTable, EmbedTable, FetchTable, ImportTable, ImportTables, ManifestTable,
     NormalizeTable, PoolingRule, SourceTable, SplitTable, SubsetTable, SynthTable, TextsTable,

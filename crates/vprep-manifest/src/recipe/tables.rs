@@ -1,5 +1,6 @@
 //! The tables of a recipe, one for each stage.
 
+use super::Device;
 use crate::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,9 @@ pub struct EmbedTable {
     pub checkpoint_rows: u64,
     /// Whether texts without content are embedded like others.
     pub allow_empty: bool,
+    /// What computes: `cpu` unless told, `cuda` or `cuda:N` for a GPU.
+    #[serde(skip_serializing_if = "Device::is_cpu")]
+    pub device: Device,
     /// The texts of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<TextsTable>,
@@ -120,6 +124,7 @@ impl Default for EmbedTable {
             base_prefix: None,
             checkpoint_rows: 50_000,
             allow_empty: false,
+            device: Device::Cpu,
             base: None,
             queries: None,
         }

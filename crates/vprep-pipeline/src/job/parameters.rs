@@ -46,12 +46,16 @@ impl Job {
                     // Where it lies does not matter; its files are inputs.
                     table.model = String::new();
                 }
-                // The other side's prefix and the size of checkpoints change nothing.
+                // The other side's prefix changes nothing, nor does the size of checkpoints unless
+                // texts lie in batches, as on a GPU.
                 match side {
                     Side::Base => table.query_prefix = None,
                     Side::Queries => table.base_prefix = None,
                 }
-                table.checkpoint_rows = EmbedTable::default().checkpoint_rows;
+                if table.device.is_cpu() {
+                    table.checkpoint_rows = EmbedTable::default().checkpoint_rows;
+                }
+                table.device = table.device.unnumbered();
                 value(&table)
             }
             Self::Subset(table) | Self::SubsetTexts(table) => {
@@ -113,6 +117,7 @@ pub(crate) fn portable(recipe: &Recipe) -> Recipe {
         if stages::model::is_directory(&embed.model) {
             embed.model = format!("./{}", file_name(Path::new(&embed.model)));
         }
+        embed.device = embed.device.unnumbered();
     }
     if let Some(neighbors) = recipe.validate.as_mut().and_then(|table| table.neighbors.as_mut()) {
         strip(neighbors);

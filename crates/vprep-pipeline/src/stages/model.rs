@@ -4,7 +4,7 @@ use crate::{Context, PipelineError};
 use std::path::Path;
 use vprep_embed::{Backend, Embedder, ModelOptions, Pooling, known_models};
 use vprep_fetch::{HubRepo, Options, RepoKind, Source, fetch};
-use vprep_manifest::{EmbedTable, EmbeddingFacts, PoolingRule};
+use vprep_manifest::{Device, EmbedTable, EmbeddingFacts, PoolingRule};
 
 /// Files of a model's directory that decide its vectors, where they are there.
 const FILES: [&str; 8] = [
@@ -43,12 +43,29 @@ pub(crate) fn files_of(dir: &Path) -> Vec<String> {
     files
 }
 
+/// Fails if vprep is built without this device.
+///
+/// # Errors
+///
+/// That, and the feature that would build it.
+pub fn check_device(device: Device) -> Result<(), PipelineError> {
+    Ok(backend(device).check()?)
+}
+
+fn backend(device: Device) -> Backend {
+    match device {
+        Device::Cpu => Backend::default(),
+        Device::Cuda(number) => Backend::Cuda(number),
+    }
+}
+
 /// Brings the model here and loads it. `dir` is the dataset.
 pub(crate) fn open(
     table: &EmbedTable,
     dir: &Path,
     context: &Context<'_>,
 ) -> Result<Model, PipelineError> {
+    check_device(table.device)?;
     let local = is_directory(&table.model);
     let (model_dir, revision) = if local {
         (dir.join(&table.model), None)
@@ -80,7 +97,7 @@ pub(crate) fn open(
         base_prefix: table.base_prefix.clone(),
         normalize: None,
     };
-    let embedder = Embedder::load(&model_dir, &options, Backend::default(), context.progress)?;
+    let embedder = Embedder::load(&model_dir, &options, backend(table.device), context.progress)?;
     let known = embedder.facts();
     let settings = &known.settings;
     let name = match local {
@@ -102,6 +119,7 @@ pub(crate) fn open(
         base_prefix: settings.base_prefix.clone(),
         normalized: settings.normalize,
         precision: "f32".to_owned(),
+        device: table.device.unnumbered(),
         base: None,
         queries: None,
     };

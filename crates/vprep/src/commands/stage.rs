@@ -17,8 +17,8 @@ use vprep_manifest::{
     SubsetTable, SynthTable, TextsTable, TruthTable,
 };
 use vprep_pipeline::{
-    Context, Dataset, Done, Job, Side, model, parent_dataset, quarter_of_memory, read_dataset,
-    source_files, verify_truth,
+    Context, Dataset, Done, Job, Side, check_device, model, parent_dataset, quarter_of_memory,
+    read_dataset, source_files, verify_truth,
 };
 
 /// What a stage's command prints with `--json`.
@@ -58,6 +58,7 @@ pub(crate) fn embed(
     output: &Output,
     context: &Context<'_>,
 ) -> Result<Option<Kind>, CliError> {
+    check_device(args.device)?;
     let dir = dataset(global)?;
     let here = Path::new("");
     let texts = TextsTable {
@@ -83,6 +84,7 @@ pub(crate) fn embed(
             base_prefix: args.base_prefix.clone(),
             checkpoint_rows: args.checkpoint_rows,
             allow_empty: args.allow_empty,
+            device: args.device,
             base,
             queries,
         });

@@ -76,8 +76,7 @@ impl<'a> Searcher<'a> {
         }
         let exact = match self.exact.take() {
             Some(exact) => exact,
-            None => Exact::new(self.base, self.metric)?
-                .with_memory(self.memory - self.memory / 4),
+            None => Exact::new(self.base, self.metric)?.with_memory(self.memory - self.memory / 4),
         };
         let exact = self.exact.insert(exact);
         let part = Part { progress: self.progress, task: &self.task };
