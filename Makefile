@@ -81,7 +81,7 @@ bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transform
 		$(MINILM) datasets/quickstart/source
 
 bench-truth: ## Exact search beside FAISS: generated 1M x 768 vectors (4 GB of disk, 15 minutes)
-	cargo build $(CARGO_FLAGS) -p vprep -p vprep-knn --bins --example search
+	cargo build $(CARGO_FLAGS) --workspace --bins --example search
 	test -d $(BENCH_VENV)-truth || python3 -m venv $(BENCH_VENV)-truth
 	$(BENCH_VENV)-truth/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-knn/benches/requirements.txt
 	test -f $(BENCH_TRUTH)/base.f32.npy || $(VPREP) -d $(BENCH_TRUTH) synth --rows 1000000 --dim 768 --queries 4000 --seed 1

@@ -36,26 +36,23 @@ impl Lists {
         Self { floors, estimates: Default::default() }
     }
 
-    /// Offers the rows of a panel to the queries.
+    /// Offers the rows of a panel to the queries; `next` are those who are offered them next.
     pub(super) fn offer(
         &mut self,
         unit: Unit,
         (codes, panel): (RowPanel<'_>, &Panel),
-        queries: &CodedQueries,
+        (queries, next): (&CodedQueries, &CodedQueries),
         rule: Rule,
         out: &mut [PerRow; QUERIES],
     ) {
         if self.floors == [f32::INFINITY; QUERIES] {
             return;
         }
-        let mut cuts = [f32::INFINITY; QUERIES];
-        for (q, cut) in cuts.iter_mut().enumerate() {
-            if self.floors[q] < f32::INFINITY {
-                *cut = (self.floors[q] - panel.most.error(queries.slack[q])).next_down();
-            }
-        }
-        let hits = unit.tile(codes, queries.panel(), &cuts, out);
-        if hits == [0; QUERIES] {
+        let hits = {
+            let (floors, most) = (&self.floors, panel.most);
+            unit.tile(codes, queries.panel(next), || queries.slack.cuts(floors, most), out)
+        };
+        if hits.iter().fold(0, |any, hits| any | hits) == 0 {
             return;
         }
         for q in 0..QUERIES {
@@ -67,7 +64,7 @@ impl Lists {
                 let place = hits.trailing_zeros() as usize;
                 hits &= hits - 1;
                 let estimate = out[q].0[place];
-                let error = panel.slack(place).error(queries.slack[q]);
+                let error = queries.slack.error(q, panel.slack(place));
                 let high = (estimate + error).next_up();
                 if high >= self.floors[q] {
                     let low = (estimate - error).next_down();

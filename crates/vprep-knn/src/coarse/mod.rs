@@ -263,8 +263,9 @@ impl Coarse<'_> {
         let turn = self.turn();
         for (coded, lists) in coded.chunks(turn).zip(lists.chunks_mut(turn)) {
             for panel in rows.panels() {
-                for (coded, lists) in coded.iter().zip(&mut *lists) {
-                    lists.offer(self.unit, panel, coded, rule, &mut out);
+                let next = coded.iter().cycle().skip(1);
+                for ((coded, next), lists) in coded.iter().zip(next).zip(&mut *lists) {
+                    lists.offer(self.unit, panel, (coded, next), rule, &mut out);
                 }
             }
         }

@@ -11,7 +11,7 @@ pub(super) struct CodedQueries {
     codes: Vec<QueryCodes>,
     start: [i32; QUERIES],
     scale: [f32; QUERIES],
-    pub(super) slack: [QuerySlack; QUERIES],
+    pub(super) slack: QuerySlack,
     /// Whether there is a query with a bound here.
     pub(super) known: [bool; QUERIES],
 }
@@ -24,7 +24,7 @@ impl CodedQueries {
             codes: vec![[[0; GROUP]; QUERIES]; groups],
             start: [0; QUERIES],
             scale: [0.0; QUERIES],
-            slack: Default::default(),
+            slack: QuerySlack::default(),
             known: [false; QUERIES],
         };
         let mut codes = vec![0; groups * GROUP];
@@ -42,13 +42,14 @@ impl CodedQueries {
             let norm = f64::from(coded.scale) * (squares as f64).sqrt();
             panel.start[place] = -128 * sum;
             panel.scale[place] = coded.scale;
-            panel.slack[place] = QuerySlack::new(bounds, &coded, norm);
+            panel.slack.set(place, bounds, &coded, norm);
             panel.known[place] = true;
         }
         panel
     }
 
-    pub(super) fn panel(&self) -> QueryPanel<'_> {
-        QueryPanel { codes: &self.codes, start: &self.start, scale: &self.scale }
+    /// This panel, when `next` comes after it.
+    pub(super) fn panel<'a>(&'a self, next: &'a Self) -> QueryPanel<'a> {
+        QueryPanel { codes: &self.codes, next: &next.codes, start: &self.start, scale: &self.scale }
     }
 }

@@ -48,11 +48,11 @@
 //! a, b, c, X, D and Y are found in f64, made larger by 2^-17 of themselves, and rounded to f32.
 //! That covers those roundings and the six of E itself, which has no subtraction (8u < 2^-20), and
 //! the 8.1e-7 by which cosine may take a norm for 1. Ends of intervals go to the next f32 outwards,
-//! cuts to the next one down.
+//! cuts down by more than the rounding of their difference.
 
 use super::rows::RowTerms;
 use crate::bounds::Bounds;
-use crate::kernel::Coded;
+use crate::kernel::{Coded, QUERIES};
 use vprep_core::Metric;
 
 /// Dimensions that the claim is proven for.
@@ -66,12 +66,12 @@ pub(super) fn covers(norm: f64) -> bool {
     (1.0 / LARGE..=LARGE).contains(&norm)
 }
 
-/// The part of the error that is a query's: a, b and c.
+/// The part of the error that is a query's: a, b and c, of a panel's queries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct QuerySlack {
-    a: f32,
-    b: f32,
-    c: f32,
+    a: [f32; QUERIES],
+    b: [f32; QUERIES],
+    c: [f32; QUERIES],
 }
 
 /// The part that is a row's, or an upper bound for several rows: X, D and Y.
@@ -88,10 +88,32 @@ fn up(x: f64) -> f32 {
 }
 
 impl QuerySlack {
-    /// For a query whose norm is covered, with the norm of its coded part.
-    pub(super) fn new(bounds: &Bounds, coded: &Coded, coded_norm: f64) -> Self {
+    /// Sets that of a query whose norm is covered, with the norm of its coded part.
+    pub(super) fn set(&mut self, q: usize, bounds: &Bounds, coded: &Coded, coded_norm: f64) {
         let (gamma, rest) = bounds.split(coded.norm, 1.0 / LARGE);
-        Self { a: up(coded.residual + gamma * coded.norm), b: up(coded_norm), c: up(rest) }
+        self.a[q] = up(coded.residual + gamma * coded.norm);
+        self.b[q] = up(coded_norm);
+        self.c[q] = up(rest);
+    }
+
+    /// E.
+    #[inline(always)]
+    pub(super) fn error(&self, q: usize, row: RowSlack) -> f32 {
+        self.a[q] * row.x + self.b[q] * row.d + self.c[q] + row.y
+    }
+
+    /// Estimates below which a merit is certainly below the floor, for rows of this slack or less;
+    /// infinite where the floor is.
+    #[inline(always)]
+    pub(super) fn cuts(&self, floors: &[f32; QUERIES], row: RowSlack) -> [f32; QUERIES] {
+        let mut cuts = [0.0; QUERIES];
+        for q in 0..QUERIES {
+            let cut = floors[q] - self.error(q, row);
+            // Down by at least what the difference may be rounded up.
+            let down = cut - (cut.abs() * (4.0 * f32::EPSILON) + f32::MIN_POSITIVE);
+            cuts[q] = if floors[q] == f32::INFINITY { f32::INFINITY } else { down };
+        }
+        cuts
     }
 }
 
@@ -112,11 +134,5 @@ impl RowSlack {
     /// A bound for both.
     pub(super) fn max(self, other: Self) -> Self {
         Self { x: self.x.max(other.x), d: self.d.max(other.d), y: self.y.max(other.y) }
-    }
-
-    /// E.
-    #[inline]
-    pub(super) fn error(self, query: QuerySlack) -> f32 {
-        query.a * self.x + query.b * self.d + query.c + self.y
     }
 }

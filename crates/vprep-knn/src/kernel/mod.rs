@@ -41,6 +41,8 @@ pub(crate) struct RowPanel<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct QueryPanel<'a> {
     pub(crate) codes: &'a [QueryCodes],
+    /// The codes of the panel that will be multiplied next, to have them ready.
+    pub(crate) next: &'a [QueryCodes],
     /// -128 times the sum of a query's codes, which undoes the 128 in the rows' codes.
     pub(crate) start: &'a [i32; QUERIES],
     pub(crate) scale: &'a [f32; QUERIES],
@@ -74,14 +76,15 @@ impl Unit {
         None
     }
 
-    /// Sets `out[q]` to the estimates of query `q` where a row's is not below `cuts[q]`, and returns
-    /// which rows those are, a bit each. `out` of other queries may be anything.
+    /// Sets `out[q]` to the estimates of query `q` where a row's is not below `cuts()[q]`, and returns
+    /// which rows those are, a bit each. `out` of other queries may be anything. `cuts` runs on the
+    /// instructions of the unit if it can be inlined.
     #[inline]
     pub(crate) fn tile(
         self,
         rows: RowPanel<'_>,
         queries: QueryPanel<'_>,
-        cuts: &[f32; QUERIES],
+        cuts: impl FnOnce() -> [f32; QUERIES],
         out: &mut [PerRow; QUERIES],
     ) -> [u32; QUERIES] {
         debug_assert_eq!(rows.codes.len(), queries.codes.len());

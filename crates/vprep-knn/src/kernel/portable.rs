@@ -6,10 +6,10 @@ use vprep_core::{Metric, dot, squared_distance};
 pub(super) fn tile(
     rows: RowPanel<'_>,
     queries: QueryPanel<'_>,
-    cuts: &[f32; QUERIES],
+    cuts: impl FnOnce() -> [f32; QUERIES],
     out: &mut [PerRow; QUERIES],
 ) -> [u32; QUERIES] {
-    let mut hits = [0; QUERIES];
+    let (cuts, mut hits) = (cuts(), [0; QUERIES]);
     for q in 0..QUERIES {
         for r in 0..ROWS {
             let mut sum = queries.start[q];

@@ -34,10 +34,10 @@ proptest! {
         let cuts: [f32; QUERIES] = std::array::from_fn(|_| float(1e4));
         let start = std::array::from_fn(|i| i as i32 * 1000 - 5000);
         let rows = RowPanel { codes: &rows, scale: &scale, offset: &offset };
-        let queries = QueryPanel { codes: &queries, start: &start, scale: &scales };
+        let queries = QueryPanel { codes: &queries, next: &[], start: &start, scale: &scales };
         let (mut out, mut plain) = ([PerRow([0.0; ROWS]); QUERIES], [PerRow([0.0; ROWS]); QUERIES]);
-        let hits = unit.tile(rows, queries, &cuts, &mut out);
-        let expected = Unit::Portable.tile(rows, queries, &cuts, &mut plain);
+        let hits = unit.tile(rows, queries, || cuts, &mut out);
+        let expected = Unit::Portable.tile(rows, queries, || cuts, &mut plain);
         for q in 0..QUERIES {
             for r in 0..ROWS {
                 let estimate = plain[q].0[r];
@@ -98,4 +98,29 @@ fn what_is_not_finite_has_no_finite_norm() {
             assert!(!unit.code(&values, &mut [0; 40]).norm.is_finite());
         }
     }
+}
+
+/// `cargo test --release -p vprep-knn -- --ignored peak --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn peak_of_the_products_of_codes_on_one_thread() {
+    let Some(unit) = unit() else { return };
+    let rows = vec![RowCodes([130; ROWS * GROUP]); 192];
+    let codes: Vec<QueryCodes> = vec![[[1; GROUP]; QUERIES]; 192];
+    let (scale, offset) = (PerRow([1.0; ROWS]), PerRow([0.0; ROWS]));
+    let rows = RowPanel { codes: &rows, scale: &scale, offset: &offset };
+    let (start, scale) = ([0; QUERIES], [1.0; QUERIES]);
+    let queries = QueryPanel { codes: &codes, next: &codes, start: &start, scale: &scale };
+    let mut out = [PerRow([0.0; ROWS]); QUERIES];
+    let tiles = 20_000;
+    let mut best = f64::INFINITY;
+    for _ in 0..20 {
+        let start = std::time::Instant::now();
+        for _ in 0..tiles {
+            std::hint::black_box(unit.tile(rows, queries, || [f32::INFINITY; QUERIES], &mut out));
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    let operations = 2.0 * (ROWS * QUERIES * 192 * GROUP * tiles) as f64;
+    eprintln!("{:.0} Gop/s", operations / best / 1e9);
 }

@@ -28,7 +28,7 @@ impl Vnni {
         self,
         rows: RowPanel<'_>,
         queries: QueryPanel<'_>,
-        cuts: &[f32; QUERIES],
+        cuts: impl FnOnce() -> [f32; QUERIES],
         out: &mut [PerRow; QUERIES],
     ) -> [u32; QUERIES] {
         unsafe { tile(rows, queries, cuts, out) }
@@ -57,14 +57,18 @@ fn score(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
 fn tile(
     rows: RowPanel<'_>,
     queries: QueryPanel<'_>,
-    cuts: &[f32; QUERIES],
+    cuts: impl FnOnce() -> [f32; QUERIES],
     out: &mut [PerRow; QUERIES],
 ) -> [u32; QUERIES] {
     let mut sums = [[_mm512_setzero_si512(); 2]; QUERIES];
     for (sums, &start) in sums.iter_mut().zip(queries.start) {
         *sums = [_mm512_set1_epi32(start); 2];
     }
+    let mut next = queries.next.as_ptr();
     for (row, query) in rows.codes.iter().zip(queries.codes) {
+        // SAFETY: a prefetch reads nothing, so that it may be asked for any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(next.cast()) };
+        next = next.wrapping_add(1);
         // SAFETY: `row` is 128 aligned bytes.
         let (low, high) = unsafe {
             let row = row.0.as_ptr().cast::<__m512i>();
@@ -82,7 +86,7 @@ fn tile(
         [_mm512_load_ps(floats), _mm512_load_ps(floats.add(16))]
     };
     let (scale, offset) = (load(rows.scale), load(rows.offset));
-    let mut hits = [0; QUERIES];
+    let (cuts, mut hits) = (cuts(), [0; QUERIES]);
     for q in 0..QUERIES {
         let (query, cut) = (_mm512_set1_ps(queries.scale[q]), _mm512_set1_ps(cuts[q]));
         let mut masks = [0; 2];
@@ -104,10 +108,10 @@ fn tile(
     hits
 }
 
-/// Asks for the beginning of a row; the rest follows by the processor's own guess.
+/// Asks for a row, or the beginning of a long one: the rest follows by the processor's own guess.
 pub(super) fn prefetch(row: &[f32]) {
-    for line in row.chunks(16).take(8) {
+    for line in row.chunks(16).take(64) {
         // SAFETY: SSE is part of x86-64, and a prefetch of a borrowed slice reads no more than it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
     }
 }

@@ -28,8 +28,8 @@ use vprep_manifest::{TruthFacts, TruthTable};
 /// Where unfinished work lies in a dataset.
 const DIR: &str = ".vprep/truth";
 /// How the neighbours are found, as manifests state it.
-const METHOD: &str =
-    "f32 products with a proven error bound choose candidates, float64 scores decide";
+const METHOD: &str = "estimates with a proven error bound exclude rows that are certainly worse than the k best, \
+    for every query; float64 scores of all others decide";
 /// How the plain reference finds them.
 const PLAIN: &str = "float64 scores of every row";
 /// How equal scores are ordered, as manifests state it.
