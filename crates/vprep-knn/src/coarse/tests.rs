@@ -41,7 +41,7 @@ proptest! {
             let all = plain::search(base, query, metric, base.rows());
             for (i, best) in all.iter().enumerate() {
                 let goodness = if metric == Metric::L2 { -best.score } else { best.score };
-                let found = list.iter().find(|estimate| estimate.row == best.row as u32);
+                let found = list.iter().find(|estimate| estimate.row == best.row);
                 prop_assert!(found.is_some() || i >= keep, "row {} is missing", best.row);
                 if let Some(Estimate { low, high, .. }) = found {
                     let merit = bounds.merit_below(goodness, norm);
