@@ -39,7 +39,7 @@ fn peak() -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [base, queries, metric, k, out @ ..] = arguments.as_slice() else {
-        return Err("usage: speed BASE.npy QUERIES.npy METRIC K [OUT.i32]".into());
+        return Err("usage: search BASE.npy QUERIES.npy METRIC K [OUT.i32]".into());
     };
     let (base, queries) =
         (MappedNpy::<f32>::open(base.as_ref())?, MappedNpy::<f32>::open(queries.as_ref())?);
