@@ -25,7 +25,7 @@
 //! let store = vprep_store_hnsw::HnswStore::new();
 //! let parameters = resolve_parameters(store.info(), &BTreeMap::new())?;
 //! let dir = tempfile::tempdir()?;
-//! let spec = BuildSpec { metric: Metric::L2, unit_length: false, parameters };
+//! let spec = BuildSpec { name: "example".into(), metric: Metric::L2, unit_length: false, parameters };
 //! store.build(base, &spec, dir.path(), &Silent)?;
 //! let index = store.open(dir.path(), base)?;
 //!

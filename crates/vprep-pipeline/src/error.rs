@@ -190,6 +190,14 @@ pub enum PipelineError {
         /// The names there are.
         known: String,
     },
+    /// A store that this build does not hold.
+    #[error("store `{name}` is not compiled in; build vprep with `--features {feature}`")]
+    CompiledOut {
+        /// The store.
+        name: &'static str,
+        /// The feature that brings it.
+        feature: &'static str,
+    },
     /// Nothing to calibrate.
     #[error("{0}")]
     NoStore(String),
@@ -421,7 +429,7 @@ impl Failure for PipelineError {
             | Self::ForeignTruth { .. }
             | Self::Io { .. } => Kind::Data,
             Self::ChecksFailed { .. } | Self::NotVerified { .. } => Kind::Check,
-            Self::NoFaiss => Kind::Unreachable,
+            Self::CompiledOut { .. } | Self::NoFaiss => Kind::Unreachable,
             Self::Data(error) => error.kind(),
             Self::Read(error) => error.kind(),
             Self::PartDone { .. } => Kind::Data,

@@ -1,10 +1,10 @@
 //! Opening and searching.
 
-use crate::NAME;
+use crate::{INFO, NAME};
 use std::path::Path;
 use vprep_core::{MatrixView, Progress};
 use vprep_knn::{Exact, KnnError};
-use vprep_store::{Answers, Index, IndexFacts, StoreError};
+use vprep_store::{Answers, Asked, Index, IndexFacts, StoreError};
 
 /// A base, whose norms are found by the first search.
 #[derive(Debug)]
@@ -50,12 +50,8 @@ impl Index for FlatIndex<'_> {
         _: Option<u32>,
         progress: &dyn Progress,
     ) -> Result<Answers, StoreError> {
-        let (dim, rows) = (self.facts.dim as usize, self.facts.rows as usize);
-        if queries.dim() != dim {
-            return Err(StoreError::Dimension { store: NAME, found: queries.dim(), expected: dim });
-        }
+        let width = Asked { queries, k, knob: None }.check(&INFO, &self.facts, None)?;
         let mut answers = Answers::default();
-        let width = k.min(rows);
         if width == 0 {
             return Ok(answers);
         }

@@ -13,7 +13,7 @@
 //! let base = MatrixView::new(&rows, 2);
 //! let store = FlatStore::new();
 //! let parameters = BTreeMap::new();
-//! let spec = BuildSpec { metric: Metric::Cosine, unit_length: true, parameters };
+//! let spec = BuildSpec { name: "example".into(), metric: Metric::Cosine, unit_length: true, parameters };
 //! let dir = tempfile::tempdir()?;
 //! store.build(base, &spec, dir.path(), &Silent)?;
 //!
@@ -29,40 +29,35 @@ mod index;
 use index::FlatIndex;
 use std::path::Path;
 use vprep_core::{MatrixView, Progress};
-use vprep_store::{BuildSpec, Index, IndexFacts, KnobRange, Store, StoreError, StoreInfo};
+use vprep_store::{
+    BuildSpec, Index, IndexFacts, KnobRange, Location, Store, StoreError, StoreInfo,
+};
 
 const NAME: &str = "flat";
 
 /// Exact search.
-#[derive(Clone, Debug)]
-pub struct FlatStore {
-    info: StoreInfo,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlatStore;
+
+static INFO: StoreInfo = StoreInfo { name: NAME, engine: "vprep-knn", knob: None, parameters: &[] };
+
+/// The engine has the version of vprep itself.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl FlatStore {
-    /// The store; its engine has the version of vprep itself.
-    pub fn new() -> Self {
-        Self {
-            info: StoreInfo {
-                name: NAME,
-                engine: "vprep-knn",
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                knob: None,
-                parameters: &[],
-            },
-        }
-    }
-}
-
-impl Default for FlatStore {
-    fn default() -> Self {
-        Self::new()
+    /// The store.
+    pub const fn new() -> Self {
+        Self
     }
 }
 
 impl Store for FlatStore {
     fn info(&self) -> &StoreInfo {
-        &self.info
+        &INFO
+    }
+
+    fn version(&self) -> Result<String, StoreError> {
+        Ok(VERSION.to_owned())
     }
 
     fn knob_range(&self, _: usize, _: usize) -> Option<KnobRange> {
@@ -77,7 +72,8 @@ impl Store for FlatStore {
         progress: &dyn Progress,
     ) -> Result<(), StoreError> {
         progress.check()?;
-        IndexFacts::new(&self.info, base, spec).write(dir)
+        let location = Location::Path(".".to_owned());
+        IndexFacts::new(&INFO, VERSION.to_owned(), base, spec, location).write(dir)
     }
 
     fn open<'a>(

@@ -27,7 +27,7 @@ fn search(
     unit_length: bool,
 ) -> Result<Answers, StoreError> {
     let dir = tempfile::tempdir().expect("a directory");
-    let spec = BuildSpec { metric, unit_length, parameters: BTreeMap::new() };
+    let spec = BuildSpec { name: String::new(), metric, unit_length, parameters: BTreeMap::new() };
     FlatStore::new().build(base, &spec, dir.path(), &Silent)?;
     FlatStore::new().open(dir.path(), base)?.search(queries, k, None, &Silent)
 }

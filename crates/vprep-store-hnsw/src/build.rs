@@ -1,15 +1,14 @@
 //! Building the graph.
 
-use crate::{EF_CONSTRUCTION, M, engine, file, metric, repair};
+use crate::{EF_CONSTRUCTION, INFO, M, engine, file, metric, repair};
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::path::Path;
 use usearch::{IndexOptions, ScalarKind};
 use vprep_core::{MatrixView, Progress};
-use vprep_store::{BuildSpec, IndexFacts, StoreError, StoreInfo};
+use vprep_store::{BuildSpec, IndexFacts, Location, StoreError};
 
 /// Builds the graph on rayon's current pool and writes it into `dir`.
 pub(crate) fn build(
-    info: &StoreInfo,
     base: MatrixView<'_>,
     spec: &BuildSpec,
     dir: &Path,
@@ -42,7 +41,8 @@ pub(crate) fn build(
     repair::repair(&index, base, progress)?;
 
     file::save(&index, dir, progress)?;
-    IndexFacts::new(info, base, spec).write(dir)
+    let location = Location::Path(file::INDEX.to_owned());
+    IndexFacts::new(&INFO, usearch::version().to_owned(), base, spec, location).write(dir)
 }
 
 /// usearch's options for an index of `dim` values.

@@ -1,13 +1,11 @@
 //! Opening and searching the graph.
 
 use crate::gate::Gate;
-use crate::{KNOB, M, NAME, engine, file, knob_range, metric};
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::{ParallelSlice, ParallelSliceMut};
+use crate::{INFO, M, NAME, engine, file, knob_range, metric};
 use std::path::Path;
 use usearch::{IndexOptions, ScalarKind};
 use vprep_core::{MatrixView, Metric, Progress};
-use vprep_store::{Answers, Index, IndexFacts, StoreError};
+use vprep_store::{Answers, Asked, Index, IndexFacts, StoreError, answer_each};
 
 /// A loaded graph.
 pub(crate) struct HnswIndex {
@@ -96,48 +94,10 @@ impl Index for HnswIndex {
         knob: Option<u32>,
         progress: &dyn Progress,
     ) -> Result<Answers, StoreError> {
-        progress.check()?;
-        let (dim, rows) = (self.facts.dim as usize, self.facts.rows as usize);
-        if queries.dim() != dim {
-            return Err(StoreError::Dimension { store: NAME, found: queries.dim(), expected: dim });
-        }
-        let range = knob_range(k, rows);
+        let asked = Asked { queries, k, knob };
+        let range = knob_range(k, self.facts.rows as usize);
+        let width = asked.check(&INFO, &self.facts, Some(range))?;
         let value = knob.unwrap_or_default();
-        if !(range.smallest..=range.largest).contains(&value) {
-            let (smallest, largest) = (range.smallest, range.largest);
-            return Err(StoreError::KnobRange {
-                store: NAME,
-                knob: KNOB,
-                value,
-                k,
-                smallest,
-                largest,
-            });
-        }
-        let width = k.min(rows);
-        if width == 0 {
-            return Ok(Answers::default());
-        }
-
-        let mut answers = Answers {
-            rows: vec![-1; queries.rows() * width],
-            scores: vec![f32::NAN; queries.rows() * width],
-            notes: Vec::new(),
-        };
-        queries
-            .data()
-            .par_chunks_exact(dim)
-            .zip(answers.rows.par_chunks_exact_mut(width))
-            .zip(answers.scores.par_chunks_exact_mut(width))
-            .try_for_each(|((query, rows), scores)| {
-                progress.check()?;
-                for (i, (row, score)) in
-                    self.search_one(query, width, value)?.into_iter().enumerate()
-                {
-                    (rows[i], scores[i]) = (row, score);
-                }
-                Ok::<_, StoreError>(())
-            })?;
-        Ok(answers)
+        answer_each(queries, width, progress, |query| self.search_one(query, width, value))
     }
 }

@@ -17,7 +17,7 @@
 //! let base = MatrixView::new(&rows, 2);
 //! let store = HnswStore::new();
 //! let parameters = resolve_parameters(store.info(), &BTreeMap::new())?;
-//! let spec = BuildSpec { metric: Metric::Cosine, unit_length: true, parameters };
+//! let spec = BuildSpec { name: "example".into(), metric: Metric::Cosine, unit_length: true, parameters };
 //! let dir = tempfile::tempdir()?;
 //! store.build(base, &spec, dir.path(), &Silent)?;
 //!
@@ -63,35 +63,26 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// HNSW through usearch.
-#[derive(Clone, Debug)]
-pub struct HnswStore {
-    info: StoreInfo,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HnswStore;
+
+static INFO: StoreInfo =
+    StoreInfo { name: NAME, engine: "usearch", knob: Some(KNOB), parameters: PARAMETERS };
 
 impl HnswStore {
-    /// The store, with the version of the usearch that is linked in.
-    pub fn new() -> Self {
-        Self {
-            info: StoreInfo {
-                name: NAME,
-                engine: "usearch",
-                version: usearch::version().to_owned(),
-                knob: Some(KNOB),
-                parameters: PARAMETERS,
-            },
-        }
-    }
-}
-
-impl Default for HnswStore {
-    fn default() -> Self {
-        Self::new()
+    /// The store.
+    pub const fn new() -> Self {
+        Self
     }
 }
 
 impl Store for HnswStore {
     fn info(&self) -> &StoreInfo {
-        &self.info
+        &INFO
+    }
+
+    fn version(&self) -> Result<String, StoreError> {
+        Ok(usearch::version().to_owned())
     }
 
     fn knob_range(&self, k: usize, rows: usize) -> Option<KnobRange> {
@@ -105,7 +96,7 @@ impl Store for HnswStore {
         dir: &Path,
         progress: &dyn Progress,
     ) -> Result<(), StoreError> {
-        build::build(&self.info, base, spec, dir, progress)
+        build::build(base, spec, dir, progress)
     }
 
     fn open<'a>(

@@ -80,6 +80,34 @@ pub enum StoreError {
         /// Dimension of the index.
         expected: usize,
     },
+    /// What the engine has no way to index.
+    #[error("store `{store}` cannot hold this dataset: {problem}")]
+    Unsupported {
+        /// The store.
+        store: &'static str,
+        /// What is too large or unknown to it, and its limit.
+        problem: String,
+    },
+    /// A store that must be told where its engine is.
+    #[error("store `{store}` is not set up: set {variable} to {example}")]
+    NotConfigured {
+        /// The store.
+        store: &'static str,
+        /// The environment variable.
+        variable: &'static str,
+        /// What it looks like.
+        example: &'static str,
+    },
+    /// A server that does not answer, or does not let us in.
+    #[error("store `{store}`: {place} cannot be used: {message}")]
+    Unreachable {
+        /// The store.
+        store: &'static str,
+        /// Host, port and database, without user and password.
+        place: String,
+        /// What went wrong, and what to do.
+        message: String,
+    },
     /// The engine itself failed.
     #[error("store `{store}`: {operation} failed: {message}")]
     Engine {
@@ -112,8 +140,11 @@ impl Failure for StoreError {
             Self::NoIndex { .. }
             | Self::WrongIndex { .. }
             | Self::Dimension { .. }
+            | Self::Unsupported { .. }
             | Self::Io { .. } => Kind::Data,
-            Self::Engine { .. } => Kind::Unreachable,
+            Self::NotConfigured { .. } | Self::Unreachable { .. } | Self::Engine { .. } => {
+                Kind::Unreachable
+            }
             Self::Interrupted(_) => Kind::Interrupted,
         }
     }

@@ -30,23 +30,43 @@ pub struct IndexFacts {
     pub dim: u32,
     /// Build parameters.
     pub parameters: BTreeMap<String, u32>,
+    /// Where another program finds the index.
+    pub location: Location,
+}
+
+/// Where an index lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Location {
+    /// This file or folder of the index directory; `.` for an index that is the base itself.
+    Path(String),
+    /// This table or collection of a server.
+    Collection(String),
 }
 
 impl IndexFacts {
     const FILE: &str = "index.json";
 
-    /// The facts of an index that `info`'s store builds from `base`.
-    pub fn new(info: &StoreInfo, base: MatrixView<'_>, spec: &BuildSpec) -> Self {
+    /// The facts of an index at `location` that version `version` of `info`'s store builds from
+    /// `base`.
+    pub fn new(
+        info: &StoreInfo,
+        version: String,
+        base: MatrixView<'_>,
+        spec: &BuildSpec,
+        location: Location,
+    ) -> Self {
         Self {
             schema: 1,
             store: info.name.to_owned(),
             engine: info.engine.to_owned(),
-            version: info.version.clone(),
+            version,
             metric: spec.metric,
             unit_length: spec.unit_length,
             rows: base.rows() as u64,
             dim: base.dim() as u32,
             parameters: spec.parameters.clone(),
+            location,
         }
     }
 

@@ -4,14 +4,12 @@ use crate::StoreError;
 use std::collections::BTreeMap;
 
 /// A store's name, engine, knob and build parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreInfo {
     /// Name in recipes and flags.
     pub name: &'static str,
     /// Engine behind it.
     pub engine: &'static str,
-    /// Version of the engine.
-    pub version: String,
     /// Name of the search knob, as the engine calls it; none for an exact store.
     pub knob: Option<&'static str>,
     /// Build parameters.
@@ -42,6 +40,27 @@ pub struct KnobRange {
     pub largest: u32,
     /// Distance between values.
     pub step: u32,
+}
+
+impl KnobRange {
+    /// Checks a value of the knob `knob` of `store` for `k` neighbours.
+    ///
+    /// # Errors
+    ///
+    /// If it is below the smallest value or above the largest.
+    pub fn check(
+        self,
+        store: &'static str,
+        knob: &'static str,
+        k: usize,
+        value: u32,
+    ) -> Result<(), StoreError> {
+        let Self { smallest, largest, .. } = self;
+        if (smallest..=largest).contains(&value) {
+            return Ok(());
+        }
+        Err(StoreError::KnobRange { store, knob, value, k, smallest, largest })
+    }
 }
 
 /// Fills in defaults and checks names and ranges.
@@ -79,13 +98,7 @@ mod tests {
     fn info() -> StoreInfo {
         const PARAMETERS: &[Parameter] =
             &[Parameter { name: "m", default: 16, min: 2, max: 64, help: "links" }];
-        StoreInfo {
-            name: "s",
-            engine: "e",
-            version: "1".into(),
-            knob: None,
-            parameters: PARAMETERS,
-        }
+        StoreInfo { name: "s", engine: "e", knob: None, parameters: PARAMETERS }
     }
 
     #[test]

@@ -8,12 +8,14 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod each;
 mod error;
 mod facts;
 mod info;
 
+pub use each::{Asked, answer_each};
 pub use error::StoreError;
-pub use facts::IndexFacts;
+pub use facts::{IndexFacts, Location};
 pub use info::{KnobRange, Parameter, StoreInfo, resolve_parameters};
 
 use std::collections::BTreeMap;
@@ -25,12 +27,23 @@ pub trait Store: Send + Sync {
     /// What it is: name, engine, knob, build parameters.
     fn info(&self) -> &StoreInfo;
 
+    /// The version of the engine, as it says itself. A server is asked, so that an answer also
+    /// means that it can be reached.
+    ///
+    /// # Errors
+    ///
+    /// If the store needs a setting that is missing ([`StoreError::NotConfigured`]), a server that
+    /// does not answer ([`StoreError::Unreachable`]), or a part that is not there.
+    fn version(&self) -> Result<String, StoreError>;
+
     /// The knob values that mean something for `k` neighbours among `rows` rows; none for a store
     /// without a knob. The smallest is the least value at which the engine returns k rows.
     fn knob_range(&self, k: usize, rows: usize) -> Option<KnobRange>;
 
     /// Builds the index of `base` (`n x dim`, row number = vector id) into `dir`, an empty
-    /// directory that the caller publishes. Whatever is needed to open the index again lies there.
+    /// directory that the caller publishes. Whatever is needed to open the index again lies there;
+    /// a server's address and credentials do not. A server replaces what it held under
+    /// [`BuildSpec::name`] when the build has succeeded, and not before.
     ///
     /// # Errors
     ///
@@ -56,6 +69,8 @@ pub trait Store: Send + Sync {
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildSpec {
+    /// What a server may call the index: any text. Another build of the same name replaces it.
+    pub name: String,
     /// Metric of the dataset.
     pub metric: Metric,
     /// Whether every base vector is unit length or zero, so that cosine orders rows as the inner

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use vprep_calibrate::{CalibrateError, Cell, Options, Point, Queries, Rule, calibrate};
 use vprep_core::{MatrixView, Metric, Progress, Silent};
-use vprep_store::{Answers, BuildSpec, Index, IndexFacts, KnobRange, Store, StoreError, StoreInfo};
+use vprep_store::{
+    Answers, BuildSpec, Index, IndexFacts, KnobRange, Location, Store, StoreError, StoreInfo,
+};
 
 pub(crate) const ROWS: usize = 1_000;
 pub(crate) const QUERIES: usize = 30;
@@ -46,13 +48,17 @@ impl Double {
         let info = StoreInfo {
             name: "double",
             engine: "none",
-            version: "1".to_owned(),
             knob: range.map(|_| "effort"),
             parameters: &[],
         };
-        let spec =
-            BuildSpec { metric: Metric::Ip, unit_length: false, parameters: BTreeMap::new() };
-        let facts = IndexFacts::new(&info, MatrixView::new(&[0.0; ROWS], 1), &spec);
+        let spec = BuildSpec {
+            name: String::new(),
+            metric: Metric::Ip,
+            unit_length: false,
+            parameters: BTreeMap::new(),
+        };
+        let (base, location) = (MatrixView::new(&[0.0; ROWS], 1), Location::Path(".".to_owned()));
+        let facts = IndexFacts::new(&info, "1".to_owned(), base, &spec, location);
         Self {
             info,
             facts,
@@ -136,6 +142,10 @@ impl Double {
 impl Store for Double {
     fn info(&self) -> &StoreInfo {
         &self.info
+    }
+
+    fn version(&self) -> Result<String, StoreError> {
+        Ok("1".to_owned())
     }
 
     fn knob_range(&self, _: usize, _: usize) -> Option<KnobRange> {

@@ -70,7 +70,8 @@ fn cells_hold_when_measured_again() {
 
     let store = HnswStore::new();
     let parameters = BTreeMap::from([("m".to_owned(), 4), ("ef-construction".to_owned(), 20)]);
-    let spec = BuildSpec { metric: Metric::L2, unit_length: false, parameters };
+    let spec =
+        BuildSpec { name: String::new(), metric: Metric::L2, unit_length: false, parameters };
     let dir = tempfile::tempdir().unwrap();
     let view = MatrixView::new(&base, DIM);
     // One thread, so that the graph is the same every time.

@@ -158,7 +158,7 @@ impl Job {
     /// Raised when the same inputs and parameters give other outputs than before.
     pub(crate) fn algorithm(&self) -> u32 {
         match self {
-            Self::Truth(_) => 2,
+            Self::Truth(_) | Self::Build(..) => 2,
             _ => 1,
         }
     }

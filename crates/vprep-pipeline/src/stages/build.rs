@@ -43,13 +43,21 @@ pub(crate) fn run(
     let info = store.info();
     let base = MappedNpy::<f32>::open(&stage.dir.join(Side::Base.vectors()))?;
     let unit_length = matrix::norms(base.blocks(), progress)?.unit;
-    let spec = BuildSpec { metric: stage.recipe.metric, unit_length, parameters: table.clone() };
+    let sha256 = &stage.inputs[Side::Base.vectors()].sha256;
+    let spec = BuildSpec {
+        // A server tells datasets of one name apart by their base.
+        name: format!("vprep {} {}", stage.recipe.name, &sha256[..12]),
+        metric: stage.recipe.metric,
+        unit_length,
+        parameters: table.clone(),
+    };
+    let version = store.version()?;
     let dir = stage.outputs.create_dir(&index_dir(name))?;
     store.build(base.view(), &spec, &dir, progress)?;
-    base_of_index::write(&dir, &stage.inputs[Side::Base.vectors()].sha256)?;
+    base_of_index::write(&dir, sha256)?;
     let facts = BuildFacts {
         engine: info.engine.to_owned(),
-        version: info.version.clone(),
+        version,
         knob: info.knob.map(str::to_owned),
         parameters: spec.parameters,
     };
@@ -60,7 +68,7 @@ pub(crate) fn run(
     let summary = format!(
         "{} {} over {} vectors{parameters}",
         info.engine,
-        info.version,
+        facts.version,
         grouped(base.rows() as u64)
     );
     Ok(Outcome::new(&facts, summary))

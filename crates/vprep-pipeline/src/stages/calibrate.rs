@@ -68,7 +68,7 @@ pub(crate) fn run(
         max_value: table.max_value,
         rule: table.rule,
     };
-    let engine = format!("{} {}", info.engine, info.version);
+    let engine = format!("{} {}", info.engine, store.version()?);
     let known = known_points(stage, name, &inputs, &engine)?;
     let (cells, points) =
         calibrate(store.as_ref(), index.as_ref(), &data, &options, known, progress)?;

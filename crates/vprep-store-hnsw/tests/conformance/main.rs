@@ -17,7 +17,7 @@ fn the_store_conforms() {
 
 #[test]
 fn the_version_is_that_of_the_linked_engine() {
-    assert_eq!(HnswStore::new().info().version, usearch::version());
+    assert_eq!(HnswStore::new().version().expect("built in"), usearch::version());
 }
 
 /// Seeded vectors of 12 values.
@@ -28,7 +28,7 @@ fn vectors(rows: usize) -> Vec<f32> {
 
 fn spec(store: &HnswStore) -> BuildSpec {
     let parameters = resolve_parameters(store.info(), &BTreeMap::new()).expect("the defaults");
-    BuildSpec { metric: Metric::L2, unit_length: false, parameters }
+    BuildSpec { name: String::new(), metric: Metric::L2, unit_length: false, parameters }
 }
 
 fn build(base: MatrixView<'_>, dir: &Path) {

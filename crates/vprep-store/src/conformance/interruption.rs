@@ -17,7 +17,7 @@ pub fn interruption(store: &dyn Store, scratch: &Path) {
     let dir = scratch.join("interrupted");
     std::fs::create_dir_all(&dir)
         .unwrap_or_else(|error| panic!("{name}: {}: {error}", dir.display()));
-    match store.build(case.base(), &spec(store, &case), &dir, &Stopped) {
+    match store.build(case.base(), &spec(store, &case, scratch, "interrupted"), &dir, &Stopped) {
         Err(StoreError::Interrupted(_)) => {}
         other => panic!("{name}: an interrupted build gave {other:?}"),
     }

@@ -51,13 +51,16 @@ pub fn check(store: &dyn Store, scratch: &Path) {
     concurrent_searches(store, scratch);
 }
 
-/// What to build for a case, with the store's default parameters.
-fn spec(store: &dyn Store, case: &Case) -> BuildSpec {
+/// What to build for a case in `scratch/name`, with the store's default parameters. The name of
+/// the scratch directory keeps tests that run at once from replacing each other's indexes.
+fn spec(store: &dyn Store, case: &Case, scratch: &Path, name: &str) -> BuildSpec {
+    let unique = scratch.file_name().unwrap_or_default().to_string_lossy();
+    let name = format!("conformance {unique} {name}");
     let parameters = resolve_parameters(store.info(), &BTreeMap::new());
     let parameters = parameters.unwrap_or_else(|error| {
         panic!("{}: the default parameters are refused: {error}", store.info().name)
     });
-    BuildSpec { metric: case.metric, unit_length: case.unit_length, parameters }
+    BuildSpec { name, metric: case.metric, unit_length: case.unit_length, parameters }
 }
 
 /// Builds the index of a case in the new directory `scratch/name`.
@@ -67,7 +70,7 @@ fn build(store: &dyn Store, case: &Case, scratch: &Path, name: &str) {
     std::fs::create_dir_all(&dir)
         .unwrap_or_else(|error| panic!("{store_name}: {}: {error}", dir.display()));
     store
-        .build(case.base(), &spec(store, case), &dir, &Silent)
+        .build(case.base(), &spec(store, case, scratch, name), &dir, &Silent)
         .unwrap_or_else(|error| panic!("{store_name}: {case}: building failed: {error}"));
 }
 

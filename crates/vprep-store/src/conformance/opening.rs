@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::oracle::Oracle;
 use super::{build, built, largest, open, spec};
-use crate::{IndexFacts, Store, StoreError};
+use crate::{IndexFacts, Location, Store, StoreError};
 use std::path::Path;
 use vprep_core::{Failure, Kind, Metric};
 
@@ -43,8 +43,14 @@ pub fn opening(store: &dyn Store, scratch: &Path) {
     let recall = Oracle::new(&other).search(store, second.as_ref(), 10, knob(&other));
     assert!(recall >= 0.9, "{name}: recall {recall} of a second index");
 
-    for (index, case) in [(&first, &case), (&second, &other)] {
-        let facts = IndexFacts::new(store.info(), case.base(), &spec(store, case));
+    for (index, case, dir) in [(&first, &case, "first"), (&second, &other, "second")] {
+        let version = store.version().unwrap_or_else(|e| panic!("{name}: version: {e}"));
+        let location = index.facts().location.clone();
+        if let Location::Path(path) = &location {
+            assert!(scratch.join(dir).join(path).exists(), "{name}: no {path} in the index");
+        }
+        let spec = spec(store, case, scratch, dir);
+        let facts = IndexFacts::new(store.info(), version, case.base(), &spec, location);
         assert_eq!(*index.facts(), facts, "{name}: facts of an index, found and expected");
     }
 }

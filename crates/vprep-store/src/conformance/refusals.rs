@@ -45,7 +45,9 @@ pub fn refusals(store: &dyn Store, scratch: &Path) {
 fn parameters(store: &dyn Store) {
     let info = store.info();
     let name = info.name;
-    assert!(!name.is_empty() && !info.engine.is_empty() && !info.version.is_empty(), "{info:?}");
+    assert!(!name.is_empty() && !info.engine.is_empty(), "{info:?}");
+    let version = store.version().unwrap_or_else(|error| panic!("{name}: version: {error}"));
+    assert!(!version.is_empty(), "{name}: a version without text");
     let refused = |parameter: &str, value: u32| {
         let given = BTreeMap::from([(parameter.to_owned(), value)]);
         match resolve_parameters(info, &given) {

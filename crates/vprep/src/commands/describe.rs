@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use vprep_core::Kind;
 use vprep_manifest::SCHEMA;
 use vprep_pipeline::inspect::{Inspection, inspect_dataset, inspect_file};
-use vprep_pipeline::{Context, DATASET_TOML, stores as known};
+use vprep_pipeline::stores::{self as known, Known};
+use vprep_pipeline::{Context, DATASET_TOML};
+use vprep_store::StoreError;
 
 /// What `stores --json` prints.
 #[derive(Serialize)]
@@ -21,42 +23,103 @@ struct StoresReport {
 #[derive(Serialize)]
 struct StoreReport {
     name: &'static str,
-    engine: &'static str,
-    version: String,
+    /// The feature that it is compiled in with; none for those that always are.
+    feature: Option<&'static str>,
+    state: State,
+    /// Whether it can be used as it is.
     available: bool,
+    /// What keeps it from being used, and how to mend it.
+    problem: Option<String>,
+    /// Known only of stores that are compiled in, as are the next three.
+    engine: Option<&'static str>,
+    /// Known only of stores that can be used.
+    version: Option<String>,
     knob: Option<&'static str>,
     /// Default of each build parameter.
     parameters: BTreeMap<&'static str, u32>,
 }
 
-pub(crate) fn stores(output: &Output) -> Result<Option<Kind>, CliError> {
-    let describe = |store: Box<dyn vprep_store::Store>| {
-        let info = store.info();
-        StoreReport {
-            name: info.name,
-            engine: info.engine,
-            version: info.version.clone(),
-            available: true,
-            knob: info.knob,
-            parameters: info.parameters.iter().map(|p| (p.name, p.default)).collect(),
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Ready,
+    CompiledOut,
+    NotConfigured,
+    Unreachable,
+}
+
+impl State {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::CompiledOut => "compiled out",
+            Self::NotConfigured => "not set up",
+            Self::Unreachable => "unreachable",
         }
+    }
+}
+
+/// Asks a store how it is.
+fn describe(known: &Known) -> StoreReport {
+    let info = known.store.as_ref().map(|store| store.info());
+    let (state, version, problem) = match (&known.store, known.feature) {
+        (None, feature) => {
+            let feature = feature.unwrap_or_default();
+            let problem = format!("build vprep with `--features {feature}`");
+            (State::CompiledOut, None, Some(problem))
+        }
+        (Some(store), _) => match store.version() {
+            Ok(version) => (State::Ready, Some(version), None),
+            Err(error @ StoreError::NotConfigured { .. }) => {
+                (State::NotConfigured, None, Some(error.to_string()))
+            }
+            Err(error) => (State::Unreachable, None, Some(error.to_string())),
+        },
     };
+    StoreReport {
+        name: known.name,
+        feature: known.feature,
+        state,
+        available: state == State::Ready,
+        problem,
+        engine: info.map(|info| info.engine),
+        version,
+        knob: info.and_then(|info| info.knob),
+        parameters: info
+            .map(|info| info.parameters.iter().map(|p| (p.name, p.default)).collect())
+            .unwrap_or_default(),
+    }
+}
+
+pub(crate) fn stores(output: &Output) -> Result<Option<Kind>, CliError> {
     let report =
-        StoresReport { schema: SCHEMA, stores: known::all().into_iter().map(describe).collect() };
+        StoresReport { schema: SCHEMA, stores: known::all().iter().map(describe).collect() };
     output.result(&report, || {
         let row = |store: &StoreReport| {
             let parameters: Vec<_> =
                 store.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let (engine, version) = (store.engine.unwrap_or("-"), store.version.as_deref());
+            let knob = match (store.engine, store.knob) {
+                (_, Some(knob)) => knob,
+                (Some(_), None) => "none (exact)",
+                (None, None) => "-",
+            };
             vec![
                 store.name.to_owned(),
-                format!("{} {}", store.engine, store.version),
-                "built in".to_owned(),
-                store.knob.unwrap_or("none (exact)").to_owned(),
+                format!("{engine} {}", version.unwrap_or_default()).trim_end().to_owned(),
+                store.state.words().to_owned(),
+                knob.to_owned(),
                 parameters.join(" "),
             ]
         };
         let header = ["store", "engine", "state", "knob", "build parameters"];
-        table::plain(&header, &[], report.stores.iter().map(row).collect())
+        let mut text = table::plain(&header, &[], report.stores.iter().map(row).collect());
+        for store in &report.stores {
+            if let Some(problem) = &store.problem {
+                text += &format!("{}: {problem}\n", store.name);
+            }
+        }
+        text
     })?;
     Ok(None)
 }
