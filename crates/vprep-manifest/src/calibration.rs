@@ -4,6 +4,7 @@ use crate::FormatError;
 use crate::error::check_schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use vprep_core::Metric;
 
@@ -27,10 +28,50 @@ pub struct Calibration {
     pub max_value: Option<u32>,
     /// What it was measured on.
     pub inputs: Inputs,
+    /// What a service that serves this index reads.
+    pub serving: Serving,
     /// One result for each (k, target), in that order.
     pub cells: Vec<Cell>,
     /// Every measurement, by k, query set and value.
     pub points: Vec<Point>,
+}
+
+/// How to serve an index at a recall.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Serving {
+    /// Where the index is.
+    pub place: Place,
+    /// Build parameters.
+    pub parameters: BTreeMap<String, u32>,
+    /// Name of the search knob; none for an exact store.
+    pub knob: Option<String>,
+    /// The knob's value for each (k, target), in that order.
+    pub settings: Vec<Setting>,
+}
+
+/// Where an index is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// A file or directory, relative to the dataset.
+    Path(String),
+    /// A table or collection of a server.
+    Collection(String),
+}
+
+/// The search setting for one (k, target).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Neighbours to ask for.
+    pub k: u32,
+    /// Recall asked for.
+    pub target: f64,
+    /// The knob's value; none for an exact store, or where no legal value is allowed.
+    pub value: Option<u32>,
+    /// Whether the target is reached; else `value` is the best there is.
+    pub reached: bool,
 }
 
 /// The sha256 of everything that a measurement depends on.

@@ -30,22 +30,24 @@
 mod calibration;
 mod canonical;
 mod error;
+mod gates;
 mod manifest;
 mod recipe;
 mod splits;
 
-pub use calibration::{Calibration, Cell, Inputs, Point, QuerySet, Rule};
+pub use calibration::{Calibration, Cell, Inputs, Place, Point, QuerySet, Rule, Serving, Setting};
 pub use canonical::{canonical_json, hex, sha256};
 pub use error::FormatError;
+pub use gates::Gate;
 pub use manifest::{
     Counts, EmbeddedTexts, EmbeddingFacts, FetchFacts, FetchedFile, FileEntry, Judgements,
     KeptFacts, Manifest, NormStats, Normalization, Role, Run, SourceFile, SplitFacts, StageRun,
     StoreFacts, SubsetFacts, Tool, TruthFacts,
 };
 pub use recipe::{
-    BuildTable, CalibrateTable, Device, EmbedTable, FetchTable, ImportTable, ImportTables,
-    ManifestTable, NormalizeTable, PoolingRule, RAW, Recipe, SourceTable, SplitTable, SubsetTable,
-    SynthTable, TextsTable, TruthTable, ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, Device, EmbedTable, FetchTable, GatesTable, ImportTable,
+    ImportTables, ManifestTable, NormalizeTable, PoolingRule, RAW, Recipe, SourceTable, SplitTable,
+    SubsetTable, SynthTable, TextsTable, TruthTable, ValidateTable, ZeroRule,
 };
 pub use splits::Splits;
 

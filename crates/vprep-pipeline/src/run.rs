@@ -7,7 +7,7 @@ use crate::plan::{Digests, Plan, Reason, Sources, Step, last_writer, own_inputs,
 use crate::record::{self, Record};
 use crate::resolve::resolve;
 use crate::stages::{self, Outcome};
-use crate::{Context, PipelineError};
+use crate::{Context, PipelineError, stores};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -312,10 +312,14 @@ impl<'a> Dataset<'a> {
                 last.map_or_else(|| earlier.count(), |last| last + 1)
             });
             let steps = &plan.steps[..within];
-            // A device that is missing is told before hours of other stages.
+            // A device or a store that is missing is told before hours of other stages.
             for step in steps.iter().filter(|step| step.stale.is_some()) {
-                if let Job::Embed(_, table) = &step.job {
-                    stages::model::check_device(table.device)?;
+                match &step.job {
+                    Job::Embed(_, table) => stages::model::check_device(table.device)?,
+                    Job::Build(store, _) | Job::Calibrate(store, _) => {
+                        stores::find(store)?.version()?;
+                    }
+                    _ => {}
                 }
             }
             let first = steps.iter().position(|step| step.stale.is_some());

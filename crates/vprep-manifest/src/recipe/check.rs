@@ -1,6 +1,6 @@
 //! What a recipe may say, beyond what its types say.
 
-use super::{CalibrateTable, Recipe};
+use super::{CalibrateTable, GatesTable, Recipe};
 use crate::FormatError;
 
 impl Recipe {
@@ -78,6 +78,13 @@ impl Recipe {
         if let Some(calibrate) = &self.calibrate {
             calibrate.check()?;
         }
+        if let Some(gates) = &self.gates {
+            let legal = (0.0..=1.0).contains(&gates.floor);
+            range(legal, "gates.floor", gates.floor, "from 0 to 1")?;
+            for &k in &gates.exact_k {
+                range(k >= 1, "gates.exact-k", k, "at least 1")?;
+            }
+        }
         let neighbors = self.validate.as_ref().and_then(|validate| validate.neighbors.as_ref());
         if neighbors.is_some() && self.subset.is_some() {
             return Err(FormatError::Tables(
@@ -110,6 +117,15 @@ impl Recipe {
             if stores.is_empty() || stores.iter().any(|store| !self.build.contains_key(store)) {
                 return Err(FormatError::Tables(
                     "[calibrate] needs an index of each of its stores; add a table [build.<store>]",
+                ));
+            }
+        }
+        if let Some(gates) = &self.gates {
+            let flat = self.calibrated_stores().iter().any(|store| store == GatesTable::EXACT);
+            if self.calibrate.is_none() || !(flat || gates.exact_k.is_empty()) {
+                return Err(FormatError::Tables(
+                    "[gates] looks at calibrations, that of `flat` among them; add [calibrate] and \
+                     [build.flat], or set `exact-k = []`",
                 ));
             }
         }

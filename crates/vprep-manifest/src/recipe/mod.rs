@@ -7,9 +7,9 @@ mod tables;
 
 pub use device::Device;
 pub use tables::{
-    BuildTable, CalibrateTable, EmbedTable, FetchTable, ImportTable, ImportTables, ManifestTable,
-    NormalizeTable, PoolingRule, SourceTable, SplitTable, SubsetTable, SynthTable, TextsTable,
-    TruthTable, ValidateTable, ZeroRule,
+    BuildTable, CalibrateTable, EmbedTable, FetchTable, GatesTable, ImportTable, ImportTables,
+    ManifestTable, NormalizeTable, PoolingRule, SourceTable, SplitTable, SubsetTable, SynthTable,
+    TextsTable, TruthTable, ValidateTable, ZeroRule,
 };
 
 use crate::error::check_schema;
@@ -71,6 +71,9 @@ pub struct Recipe {
     /// Find the search setting of each store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrate: Option<CalibrateTable>,
+    /// What the results must hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GatesTable>,
     /// Write the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<ManifestTable>,
@@ -102,6 +105,7 @@ impl Recipe {
             truth: None,
             build: BTreeMap::new(),
             calibrate: None,
+            gates: None,
             manifest: None,
             validate: None,
         }
@@ -130,6 +134,18 @@ impl Recipe {
             Some(table) if table.store.is_empty() => self.build.keys().cloned().collect(),
             Some(table) => table.store.clone(),
         }
+    }
+
+    /// What the calibration of one store is asked: what the recipe says and, of the store `flat`,
+    /// the neighbours that its gate looks at.
+    pub fn calibration_of(&self, store: &str) -> Option<CalibrateTable> {
+        let mut table = self.calibrate.clone()?;
+        if let Some(gates) = self.gates.as_ref().filter(|_| store == GatesTable::EXACT) {
+            table.k.extend(&gates.exact_k);
+            table.k.sort_unstable();
+            table.k.dedup();
+        }
+        Some(table)
     }
 
     /// Whether a path of the recipe is that of a fetched file, which lies in the dataset.
@@ -193,6 +209,10 @@ mod tests {
         let calibrate = format!("{base}[calibrate]\ntarget = [0.9]\n");
         assert!(whole(&calibrate).expect_err("no store").contains("[build.<store>]"));
         assert_eq!(whole(&format!("{calibrate}[build.hnsw]\n")), Ok(()));
+        let gates = format!("{calibrate}[gates]\n[build.hnsw]\n");
+        assert!(whole(&gates).expect_err("no flat").contains("[build.flat]"));
+        assert_eq!(whole(&format!("{gates}[build.flat]\n")), Ok(()));
+        assert!(fails(&format!("{head}[gates]\nfloor = 1.5\n")).contains("gates.floor"));
     }
 
     #[test]

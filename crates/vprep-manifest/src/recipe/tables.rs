@@ -290,6 +290,24 @@ pub struct CalibrateTable {
     pub rule: Rule,
 }
 
+/// What the results must hold besides the targets, or else the recipe fails.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct GatesTable {
+    /// Neighbours for which the recall of the store `flat` must be exactly 1: what measures recall
+    /// is right. Empty for no such gate.
+    pub exact_k: Vec<u32>,
+    /// Held-out recall that every store must have for each k that is calibrated, at one of its
+    /// calibrated settings.
+    pub floor: f64,
+}
+
+impl Default for GatesTable {
+    fn default() -> Self {
+        Self { exact_k: vec![1, 10, 100], floor: 0.90 }
+    }
+}
+
 /// Write the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

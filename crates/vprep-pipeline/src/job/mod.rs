@@ -114,10 +114,10 @@ pub(crate) fn jobs(recipe: &Recipe, dir: &Path) -> Vec<Job> {
     jobs.extend(recipe.split.clone().map(Job::Split));
     jobs.extend(recipe.truth.clone().map(Job::Truth));
     jobs.extend(recipe.build.iter().map(|(store, table)| Job::Build(store.clone(), table.clone())));
-    if let Some(table) = &recipe.calibrate {
-        let job = |store| Job::Calibrate(store, table.clone());
-        jobs.extend(recipe.calibrated_stores().into_iter().map(job));
-    }
+    jobs.extend(recipe.calibrated_stores().into_iter().filter_map(|store| {
+        let table = recipe.calibration_of(&store)?;
+        Some(Job::Calibrate(store, table))
+    }));
     jobs.extend(recipe.manifest.as_ref().map(|_| Job::Manifest));
     jobs.extend(recipe.validate.clone().map(Job::Validate));
     jobs
@@ -158,7 +158,7 @@ impl Job {
     /// Raised when the same inputs and parameters give other outputs than before.
     pub(crate) fn algorithm(&self) -> u32 {
         match self {
-            Self::Truth(_) | Self::Build(..) => 2,
+            Self::Truth(_) | Self::Build(..) | Self::Calibrate(..) => 2,
             _ => 1,
         }
     }

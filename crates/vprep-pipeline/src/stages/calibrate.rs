@@ -9,8 +9,11 @@ use std::path::Path;
 use vprep_calibrate::{Options, Queries, calibrate};
 use vprep_core::Metric;
 use vprep_data::{MappedNpy, content};
-use vprep_manifest::{CalibrateTable, Calibration, Inputs, Point, SCHEMA, Splits, canonical_json};
-use vprep_store::StoreError;
+use vprep_manifest::{
+    CalibrateTable, Calibration, Cell, Inputs, Place, Point, SCHEMA, Serving, Setting, Splits,
+    canonical_json,
+};
+use vprep_store::{IndexFacts, Location, StoreError};
 
 /// Queries that are searched again where the truth has no record.
 const UNRECORDED: u64 = 16;
@@ -84,11 +87,31 @@ pub(crate) fn run(
         rule: table.rule,
         max_value: table.max_value,
         inputs,
+        serving: serving(name, info.knob, index.facts(), &cells),
         cells,
         points,
     };
     stage.outputs.write(&calibration_file(name), &canonical_json(&calibration))?;
     Ok(Outcome::new(&calibration.cells, summary))
+}
+
+/// What a service reads: where the index is, and the value for each (k, target).
+fn serving(store: &str, knob: Option<&str>, facts: &IndexFacts, cells: &[Cell]) -> Serving {
+    let place = match &facts.location {
+        Location::Path(path) if path == "." => Place::Path(Side::Base.vectors().to_owned()),
+        Location::Path(path) => Place::Path(format!("{}/{path}", index_dir(store))),
+        Location::Collection(name) => Place::Collection(name.clone()),
+    };
+    let setting = |cell: &Cell| {
+        let &Cell { k, target, value, reached, .. } = cell;
+        Setting { k, target, value, reached }
+    };
+    Serving {
+        place,
+        parameters: facts.parameters.clone(),
+        knob: knob.map(str::to_owned),
+        settings: cells.iter().map(setting).collect(),
+    }
 }
 
 /// What was measured before of the very same index, queries and truth. Only points that this stage
@@ -109,7 +132,8 @@ fn known_points(
         return Ok(Vec::new());
     }
     let text = fs::read_to_string(&path).map_err(PipelineError::read(&path))?;
-    let old = Calibration::parse(&text).map_err(PipelineError::dataset(&path))?;
+    // One that an older version wrote is measured anew.
+    let Ok(old) = Calibration::parse(&text) else { return Ok(Vec::new()) };
     Ok(if old.inputs == *inputs && old.engine == engine { old.points } else { Vec::new() })
 }
 

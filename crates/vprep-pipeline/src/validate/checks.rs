@@ -336,6 +336,17 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// The gates of the recipe, by what the manifest says of the stores.
+    pub(crate) fn gates(&mut self) {
+        let Some(gates) = &self.manifest.recipe.gates else { return };
+        let cells: Vec<_> =
+            self.manifest.stores.values().flat_map(|facts| facts.cells.clone()).collect();
+        for gate in gates.gates(&cells) {
+            let result = if gate.passes() { Ok(()) } else { Err(gate.to_string()) };
+            self.note(&calibration_file(&gate.store), "through the recipe's gates", result);
+        }
+    }
+
     fn index_of_base(&self, dir: &Path) -> Result<(), String> {
         let base = self.manifest.file(Role::Base).map(|file| file.sha256.as_str()).unwrap_or("");
         match base_of_index::matches(dir, base) {

@@ -49,5 +49,6 @@ pub fn validate(
     checker.splits();
     checker.truth(table.recheck, neighbors)?;
     checker.stores()?;
+    checker.gates();
     Ok(Report::new(manifest, &parsed, checker.into_checks()))
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use vprep_core::Kind;
 use vprep_manifest::{Cell, Recipe, SCHEMA};
 use vprep_pipeline::{
-    Context, DATASET_TOML, Dataset, Done, MANIFEST, Step, check_stage, read_recipe, resolve,
+    Context, DATASET_TOML, Dataset, Done, MANIFEST, PipelineError, Step, check_stage, read_recipe,
+    resolve,
 };
 
 /// What `run --json` prints.
@@ -51,18 +52,22 @@ pub(crate) fn run(
     let (recipe, recipe_dir, dir) = open(&args.recipe, global)?;
     let mut dataset = Dataset::for_recipe(&recipe, &recipe_dir, &dir, context)?;
     let mut stages: Vec<Done> = Vec::new();
-    let removed = dataset.run_all(args.until.as_deref(), |done| {
+    let ran = dataset.run_all(args.until.as_deref(), |done| {
         output.stage(done);
         stages.push(done.clone());
-    })?;
+    });
+    let ended = |command: &str| stages.iter().any(|done| done.stage.starts_with(command));
+    let cells = if ended("calibrate") { all_cells(&dir, dataset.recipe())? } else { Vec::new() };
+    if matches!(&ran, Err(PipelineError::ChecksFailed { .. })) && !cells.is_empty() {
+        output.note(table::calibration(&cells).trim_end());
+    }
+    let removed = ran?;
     for file in &removed {
         output.note(format_args!("removed {file}: no stage of this recipe makes it"));
     }
     if removed.is_empty() && stages.iter().all(|done| !done.ran) {
         output.note(format_args!("all {} stages are up to date, nothing was done", stages.len()));
     }
-    let ended = |command: &str| stages.iter().any(|done| done.stage.starts_with(command));
-    let cells = if ended("calibrate") { all_cells(&dir, dataset.recipe())? } else { Vec::new() };
     let manifest = ended("manifest").then(|| dir.join(MANIFEST).display().to_string());
     let report = RunReport {
         schema: SCHEMA,
@@ -76,7 +81,11 @@ pub(crate) fn run(
         let manifest = manifest.map_or_else(String::new, |path| format!("manifest: {path}\n"));
         table + &manifest
     })?;
-    Ok(verdict(&cells))
+    let gates = dataset.recipe().gates.as_ref().filter(|_| !cells.is_empty());
+    let shut: Vec<_> = gates.iter().flat_map(|gates| gates.gates(&cells)).collect();
+    let shut = shut.iter().filter(|gate| !gate.passes());
+    let shut = shut.inspect(|gate| output.note(format_args!("gate: {gate}"))).count();
+    Ok(if shut > 0 { Some(Kind::Check) } else { verdict(&cells) })
 }
 
 pub(crate) fn plan(
