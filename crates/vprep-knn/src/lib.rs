@@ -23,7 +23,7 @@
 //! `coarse/slack.rs`. The kernels decide how long the shortlists are, never what comes out of them.
 //! One row more than k is kept so that the answer also says how far the k-th row is from the next
 //! one, and whether the two are tied. The variable `VPREP_EXACT` (`f32`, `int8-portable`,
-//! `int8-vnni`) forces a pass, for tests.
+//! `int8-vnni`, `int8-avx-vnni`) forces a pass, for tests.
 //!
 //! Results come block by block in the order of the queries, so that memory stays bounded for any
 //! number of queries, any k up to the number of rows, and any number of ties.

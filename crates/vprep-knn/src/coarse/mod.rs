@@ -53,8 +53,8 @@ impl Default for Plan {
 pub(crate) const VARIABLE: &str = "VPREP_EXACT";
 
 impl Plan {
-    /// What this machine is best at, or what the variable `VPREP_EXACT` asks for: `f32`,
-    /// `int8-portable` or `int8-vnni`. It can change no result.
+    /// What this machine is best at, or what the variable `VPREP_EXACT` asks for: `f32` or one of
+    /// [`Unit::NAMES`]. It can change no result.
     ///
     /// # Errors
     ///
@@ -67,19 +67,14 @@ impl Plan {
     }
 
     fn forced(wanted: &str) -> Result<Self, KnnError> {
-        let unit = match wanted {
-            "f32" => None,
-            "int8-portable" => Some(Unit::Portable),
-            "int8-vnni" => Some(Unit::detect().ok_or_else(|| KnnError::Instructions {
-                wanted: wanted.to_owned(),
-                problem: "this machine has no AVX-512 with VNNI",
-            })?),
-            _ => {
-                return Err(KnnError::Instructions {
-                    wanted: wanted.to_owned(),
-                    problem: "it is f32, int8-portable or int8-vnni",
-                });
+        let error = |problem| KnnError::Instructions { wanted: wanted.to_owned(), problem };
+        let unit = match Unit::named(wanted) {
+            None if wanted == "f32" => None,
+            None if Unit::NAMES.contains(&wanted) => {
+                return Err(error("this machine has no such instructions"));
             }
+            None => return Err(error("it is f32, int8-portable, int8-vnni or int8-avx-vnni")),
+            unit => unit,
         };
         Ok(Self { unit, ..Self::default() })
     }

@@ -61,7 +61,7 @@ fn on_usual_data_every_query_has_a_short_list() {
         |rows: usize| -> Vec<f32> { (0..rows * dim).map(|_| random.normal() as f32).collect() };
     let (base, queries) = (values(20_000), values(40));
     let (base, queries) = (MatrixView::new(&base, dim), MatrixView::new(&queries, dim));
-    for unit in [Some(Unit::Portable), Unit::detect()].into_iter().flatten() {
+    for unit in Unit::all() {
         for metric in Metric::ALL {
             let (plan, bounds) = (Plan::default(), Bounds::new(metric, dim));
             let coarse = Coarse { unit, plan, base, metric, bounds, keep: 11 };
@@ -79,7 +79,9 @@ fn instructions_can_be_forced_and_a_wrong_name_lists_the_right_ones() {
     assert!(Plan::forced("f32").expect("always there").unit.is_none());
     let portable = Plan::forced("int8-portable").expect("always there").unit;
     assert!(matches!(portable, Some(Unit::Portable)));
-    assert_eq!(Plan::forced("int8-vnni").is_ok(), Unit::detect().is_some());
+    for name in Unit::NAMES {
+        assert_eq!(Plan::forced(name).is_ok(), Unit::named(name).is_some());
+    }
     let error = Plan::forced("avx").expect_err("wrong").to_string();
-    assert_eq!(error, "VPREP_EXACT=avx: it is f32, int8-portable or int8-vnni");
+    assert_eq!(error, "VPREP_EXACT=avx: it is f32, int8-portable, int8-vnni or int8-avx-vnni");
 }

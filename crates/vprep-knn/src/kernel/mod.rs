@@ -3,6 +3,8 @@
 //! Each instruction set has the same three operations. Those of [`portable`] are the plain twins
 //! that the others are compared with.
 
+#[cfg(target_arch = "x86_64")]
+mod avx_vnni;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
@@ -64,16 +66,36 @@ pub(crate) enum Unit {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Vnni(vnni::Vnni),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(avx_vnni::AvxVnni),
 }
 
 impl Unit {
+    /// The names by which [`Unit::named`] knows them.
+    pub(crate) const NAMES: [&str; 3] = ["int8-portable", "int8-vnni", "int8-avx-vnni"];
+
     /// The fast instructions of this machine, if it has any: the plain ones are slower than an f32
     /// product.
     pub(crate) fn detect() -> Option<Self> {
-        #[cfg(target_arch = "x86_64")]
-        return vnni::Vnni::detect().map(Self::Vnni);
-        #[cfg(not(target_arch = "x86_64"))]
-        None
+        Self::named("int8-vnni").or_else(|| Self::named("int8-avx-vnni"))
+    }
+
+    /// The instructions of a name, if this machine has them.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "int8-portable" => Some(Self::Portable),
+            #[cfg(target_arch = "x86_64")]
+            "int8-vnni" => vnni::Vnni::detect().map(Self::Vnni),
+            #[cfg(target_arch = "x86_64")]
+            "int8-avx-vnni" => avx_vnni::AvxVnni::detect().map(Self::AvxVnni),
+            _ => None,
+        }
+    }
+
+    /// All that this machine has, the plain ones first.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().filter_map(Self::named)
     }
 
     /// Sets `out[q]` to the estimates of query `q` where a row's is not below `cuts()[q]`, and returns
@@ -92,6 +114,8 @@ impl Unit {
             Self::Portable => portable::tile(rows, queries, cuts, out),
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(vnni) => vnni.tile(rows, queries, cuts, out),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(vnni) => vnni.tile(rows, queries, cuts, out),
         }
     }
 
@@ -101,6 +125,8 @@ impl Unit {
             Self::Portable => portable::code(values, codes),
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(vnni) => vnni.code(values, codes),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(vnni) => vnni.code(values, codes),
         }
     }
 
@@ -110,6 +136,8 @@ impl Unit {
             Self::Portable => portable::score(metric, a, b),
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(vnni) => vnni.score(metric, a, b),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(vnni) => vnni.score(metric, a, b),
         }
     }
 }

@@ -5,12 +5,12 @@ use crate::test_data::{Random, data};
 use proptest::prelude::*;
 use vprep_core::{MatrixView, norm};
 
-fn unit() -> Option<Unit> {
-    let unit = Unit::detect();
-    if unit.is_none() {
+/// The fast ones.
+fn units() -> impl Iterator<Item = Unit> {
+    if Unit::detect().is_none() {
         eprintln!("this machine has no fast instructions; only the plain ones are tested");
     }
-    unit
+    Unit::all().skip(1)
 }
 
 proptest! {
@@ -18,7 +18,6 @@ proptest! {
 
     #[test]
     fn tiles_are_those_of_plain_code(groups in 0usize..70, seed in any::<u64>()) {
-        let Some(unit) = unit() else { return Ok(()) };
         let mut random = Random(seed);
         let mut byte = || (random.normal() * 60.0) as i8;
         let mut rows = Vec::new();
@@ -35,19 +34,22 @@ proptest! {
         let start = std::array::from_fn(|i| i as i32 * 1000 - 5000);
         let rows = RowPanel { codes: &rows, scale: &scale, offset: &offset };
         let queries = QueryPanel { codes: &queries, next: &[], start: &start, scale: &scales };
-        let (mut out, mut plain) = ([PerRow([0.0; ROWS]); QUERIES], [PerRow([0.0; ROWS]); QUERIES]);
-        let hits = unit.tile(rows, queries, || cuts, &mut out);
+        let mut plain = [PerRow([0.0; ROWS]); QUERIES];
         let expected = Unit::Portable.tile(rows, queries, || cuts, &mut plain);
-        for q in 0..QUERIES {
-            for r in 0..ROWS {
-                let estimate = plain[q].0[r];
-                // The last multiply-add is rounded once or twice.
-                let near = 4.0 * f32::EPSILON * (estimate.abs() + offset.0[r].abs());
-                if (estimate - cuts[q]).abs() > near {
-                    prop_assert_eq!(hits[q] >> r & 1, expected[q] >> r & 1);
-                }
-                if hits[q] != 0 {
-                    prop_assert!((out[q].0[r] - estimate).abs() <= near);
+        for unit in units() {
+            let mut out = [PerRow([0.0; ROWS]); QUERIES];
+            let hits = unit.tile(rows, queries, || cuts, &mut out);
+            for q in 0..QUERIES {
+                for r in 0..ROWS {
+                    let estimate = plain[q].0[r];
+                    // The last multiply-add is rounded once or twice.
+                    let near = 4.0 * f32::EPSILON * (estimate.abs() + offset.0[r].abs());
+                    if (estimate - cuts[q]).abs() > near {
+                        prop_assert_eq!(hits[q] >> r & 1, expected[q] >> r & 1);
+                    }
+                    if hits[q] != 0 {
+                        prop_assert!((out[q].0[r] - estimate).abs() <= near);
+                    }
                 }
             }
         }
@@ -55,7 +57,7 @@ proptest! {
 
     #[test]
     fn codes_leave_no_more_than_they_say((dim, _, base) in data(1, 20)) {
-        for unit in [Some(Unit::Portable), unit()].into_iter().flatten() {
+        for unit in Unit::all() {
             for row in MatrixView::new(&base, dim).iter() {
                 let mut codes = vec![99; dim + 3];
                 let coded = unit.code(row, &mut codes);
@@ -77,12 +79,14 @@ proptest! {
 
     #[test]
     fn scores_are_those_of_the_definition((dim, queries, base) in data(3, 20)) {
-        let Some(unit) = unit() else { return Ok(()) };
         for query in MatrixView::new(&queries, dim).iter() {
             for row in MatrixView::new(&base, dim).iter() {
                 for metric in [Metric::Ip, Metric::L2] {
-                    let (found, expected) = (unit.score(metric, query, row), metric.score(query, row));
-                    prop_assert_eq!(found.to_bits(), expected.to_bits());
+                    let expected = metric.score(query, row);
+                    for unit in units() {
+                        let found = unit.score(metric, query, row);
+                        prop_assert_eq!(found.to_bits(), expected.to_bits());
+                    }
                 }
             }
         }
@@ -91,7 +95,7 @@ proptest! {
 
 #[test]
 fn what_is_not_finite_has_no_finite_norm() {
-    for unit in [Some(Unit::Portable), unit()].into_iter().flatten() {
+    for unit in Unit::all() {
         for x in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut values = [1.0; 37];
             values[36] = x;
@@ -104,7 +108,6 @@ fn what_is_not_finite_has_no_finite_norm() {
 #[test]
 #[ignore = "a measurement"]
 fn peak_of_the_products_of_codes_on_one_thread() {
-    let Some(unit) = unit() else { return };
     let rows = vec![RowCodes([130; ROWS * GROUP]); 192];
     let codes: Vec<QueryCodes> = vec![[[1; GROUP]; QUERIES]; 192];
     let (scale, offset) = (PerRow([1.0; ROWS]), PerRow([0.0; ROWS]));
@@ -113,14 +116,17 @@ fn peak_of_the_products_of_codes_on_one_thread() {
     let queries = QueryPanel { codes: &codes, next: &codes, start: &start, scale: &scale };
     let mut out = [PerRow([0.0; ROWS]); QUERIES];
     let tiles = 20_000;
-    let mut best = f64::INFINITY;
-    for _ in 0..20 {
-        let start = std::time::Instant::now();
-        for _ in 0..tiles {
-            std::hint::black_box(unit.tile(rows, queries, || [f32::INFINITY; QUERIES], &mut out));
-        }
-        best = best.min(start.elapsed().as_secs_f64());
-    }
     let operations = 2.0 * (ROWS * QUERIES * 192 * GROUP * tiles) as f64;
-    eprintln!("{:.0} Gop/s", operations / best / 1e9);
+    for unit in units() {
+        let mut best = f64::INFINITY;
+        for _ in 0..20 {
+            let start = std::time::Instant::now();
+            for _ in 0..tiles {
+                let cuts = || [f32::INFINITY; QUERIES];
+                std::hint::black_box(unit.tile(rows, queries, cuts, &mut out));
+            }
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        eprintln!("{unit:?}: {:.0} Gop/s", operations / best / 1e9);
+    }
 }
