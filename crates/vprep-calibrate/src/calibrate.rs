@@ -40,7 +40,7 @@ pub fn calibrate(
     let mut cells = Vec::with_capacity(ks.len() * targets.len());
     for &k in &ks {
         for &target in &targets {
-            cells.push(cell(store, data, options, &mut meter, k, target)?);
+            cells.push(cell(store, index, data, options, &mut meter, k, target)?);
             task.advance(1);
         }
     }
@@ -50,6 +50,7 @@ pub fn calibrate(
 /// The result for one k and target.
 fn cell(
     store: &dyn Store,
+    index: &dyn Index,
     data: &Queries<'_>,
     options: &Options,
     meter: &mut Meter<'_>,
@@ -85,7 +86,7 @@ fn cell(
         Rule::LowerBound => point.lower_bound >= target,
     };
 
-    let Some(range) = store.knob_range(k as usize, rows) else {
+    let Some(range) = index.knob_range(k as usize) else {
         let point = meter.point(k, QuerySet::Calibration, None)?;
         (cell.reached, cell.evaluations) = (passes(point), 1);
         if !cell.reached {

@@ -4,7 +4,7 @@ use crate::{INFO, NAME};
 use std::path::Path;
 use vprep_core::{MatrixView, Progress};
 use vprep_knn::{Exact, KnnError};
-use vprep_store::{Answers, Asked, Index, IndexFacts, StoreError};
+use vprep_store::{Answers, Asked, Index, IndexFacts, KnobRange, StoreError};
 
 /// A base, whose norms are found by the first search.
 #[derive(Debug)]
@@ -41,6 +41,10 @@ fn error(operation: &'static str, error: &KnnError) -> StoreError {
 impl Index for FlatIndex<'_> {
     fn facts(&self) -> &IndexFacts {
         &self.facts
+    }
+
+    fn knob_range(&self, _: usize) -> Option<KnobRange> {
+        None
     }
 
     fn search(

@@ -29,9 +29,7 @@ mod index;
 use index::FlatIndex;
 use std::path::Path;
 use vprep_core::{MatrixView, Progress};
-use vprep_store::{
-    BuildSpec, Index, IndexFacts, KnobRange, Location, Store, StoreError, StoreInfo,
-};
+use vprep_store::{BuildSpec, Index, IndexFacts, Location, Store, StoreError, StoreInfo};
 
 const NAME: &str = "flat";
 
@@ -58,10 +56,6 @@ impl Store for FlatStore {
 
     fn version(&self) -> Result<String, StoreError> {
         Ok(VERSION.to_owned())
-    }
-
-    fn knob_range(&self, _: usize, _: usize) -> Option<KnobRange> {
-        None
     }
 
     fn build(

@@ -5,7 +5,7 @@ use crate::{INFO, M, NAME, engine, file, knob_range, metric};
 use std::path::Path;
 use usearch::{IndexOptions, ScalarKind};
 use vprep_core::{MatrixView, Metric, Progress};
-use vprep_store::{Answers, Asked, Index, IndexFacts, StoreError, answer_each};
+use vprep_store::{Answers, Asked, Index, IndexFacts, KnobRange, StoreError, answer_each};
 
 /// A loaded graph.
 pub(crate) struct HnswIndex {
@@ -87,6 +87,10 @@ impl Index for HnswIndex {
         &self.facts
     }
 
+    fn knob_range(&self, k: usize) -> Option<KnobRange> {
+        Some(knob_range(k, self.facts.rows as usize))
+    }
+
     fn search(
         &self,
         queries: MatrixView<'_>,
@@ -95,8 +99,7 @@ impl Index for HnswIndex {
         progress: &dyn Progress,
     ) -> Result<Answers, StoreError> {
         let asked = Asked { queries, k, knob };
-        let range = knob_range(k, self.facts.rows as usize);
-        let width = asked.check(&INFO, &self.facts, Some(range))?;
+        let width = asked.check(&INFO, &self.facts, self.knob_range(k))?;
         let value = knob.unwrap_or_default();
         answer_each(queries, width, progress, |query| self.search_one(query, width, value))
     }

@@ -85,10 +85,6 @@ impl Store for HnswStore {
         Ok(usearch::version().to_owned())
     }
 
-    fn knob_range(&self, k: usize, rows: usize) -> Option<KnobRange> {
-        Some(knob_range(k, rows))
-    }
-
     fn build(
         &self,
         base: MatrixView<'_>,

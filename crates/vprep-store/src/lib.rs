@@ -36,10 +36,6 @@ pub trait Store: Send + Sync {
     /// does not answer ([`StoreError::Unreachable`]), or a part that is not there.
     fn version(&self) -> Result<String, StoreError>;
 
-    /// The knob values that mean something for `k` neighbours among `rows` rows; none for a store
-    /// without a knob. The smallest is the least value at which the engine returns k rows.
-    fn knob_range(&self, k: usize, rows: usize) -> Option<KnobRange>;
-
     /// Builds the index of `base` (`n x dim`, row number = vector id) into `dir`, an empty
     /// directory that the caller publishes. Whatever is needed to open the index again lies there;
     /// a server's address and credentials do not. A server replaces what it held under
@@ -85,11 +81,16 @@ pub trait Index: Send + Sync {
     /// What it was built from and with.
     fn facts(&self) -> &IndexFacts;
 
+    /// The knob values that mean something for `k` neighbours in this index; none for a store
+    /// without a knob. The smallest is the least value at which the engine returns `min(k, n)`
+    /// rows.
+    fn knob_range(&self, k: usize) -> Option<KnobRange>;
+
     /// Finds `k` neighbours of each query (`q x dim`) at a knob value, best first.
     ///
     /// # Errors
     ///
-    /// If the dimension differs, the knob value is outside [`Store::knob_range`], the engine
+    /// If the dimension differs, the knob value is outside [`Index::knob_range`], the engine
     /// fails, or the user stops the work.
     fn search(
         &self,

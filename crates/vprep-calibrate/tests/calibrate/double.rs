@@ -148,10 +148,6 @@ impl Store for Double {
         Ok("1".to_owned())
     }
 
-    fn knob_range(&self, _: usize, _: usize) -> Option<KnobRange> {
-        self.range
-    }
-
     fn build(
         &self,
         _: MatrixView<'_>,
@@ -170,6 +166,10 @@ impl Store for Double {
 impl Index for Double {
     fn facts(&self) -> &IndexFacts {
         &self.facts
+    }
+
+    fn knob_range(&self, _: usize) -> Option<KnobRange> {
+        self.range
     }
 
     fn search(

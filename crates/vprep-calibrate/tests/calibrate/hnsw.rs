@@ -107,7 +107,7 @@ fn cells_hold_when_measured_again() {
         assert!(tuned >= cell.target);
         assert_eq!(Some(tuned), cell.calibration_recall);
         assert_eq!(Some(again(&held_out, k, value)), cell.held_out_recall);
-        let smallest = store.knob_range(k as usize, ROWS).unwrap().smallest;
+        let smallest = index.knob_range(k as usize).unwrap().smallest;
         if value > smallest {
             assert!((cell.held_out_recall.unwrap() - cell.target).abs() < 0.08, "{cell:?}");
             let below = again(&calibration, k, value - 1);

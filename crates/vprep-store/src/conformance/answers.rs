@@ -32,7 +32,7 @@ pub fn answers(store: &dyn Store, scratch: &Path) {
 /// Recall along the knob.
 fn curve(store: &dyn Store, case: &Case, index: &dyn crate::Index, oracle: &Oracle<'_>, k: usize) {
     let what = format!("{}: {case}, k = {k}", store.info().name);
-    let values = knob_values(store, k, case.base().rows());
+    let values = knob_values(index, k);
     let smallest = index
         .search(case.queries(), k, values[0], &Silent)
         .unwrap_or_else(|error| panic!("{what}: searching failed: {error}"));

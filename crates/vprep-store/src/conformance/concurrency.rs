@@ -21,7 +21,7 @@ pub fn concurrent_searches(store: &dyn Store, scratch: &Path) {
     let oracle = Oracle::new(&case);
     let alone: Vec<_> = [1, 10]
         .into_iter()
-        .flat_map(|k| knob_values(store, k, 2_000).into_iter().map(move |knob| (k, knob)))
+        .flat_map(|k| knob_values(index.as_ref(), k).into_iter().map(move |knob| (k, knob)))
         .map(|(k, knob)| (k, knob, oracle.search(store, index.as_ref(), k, knob)))
         .collect();
     std::thread::scope(|scope| {

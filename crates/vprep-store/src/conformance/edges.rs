@@ -20,7 +20,7 @@ pub fn sizes(store: &dyn Store, scratch: &Path) {
         let index = built(store, &case, scratch, &format!("sizes-{rows}"));
         let oracle = Oracle::new(&case);
         for k in [1, rows, rows + 1, 3 * rows] {
-            for knob in knob_values(store, k, rows) {
+            for knob in knob_values(index.as_ref(), k) {
                 let recall = oracle.search(store, index.as_ref(), k, knob);
                 let floor = if store.info().knob.is_none() { 1.0 } else { 0.9 };
                 assert!(
@@ -41,11 +41,10 @@ pub fn duplicates(store: &dyn Store, scratch: &Path) {
     let mut case = Case::new(60, 13, Metric::Cosine, true);
     case.base = case.base.repeat(6);
     case.queries = case.base[..20 * case.dim].to_vec();
-    let rows = case.base().rows();
     let index = built(store, &case, scratch, "duplicates");
     let oracle = Oracle::new(&case);
     for k in [1, 3, 6, 12] {
-        let recall = oracle.search(store, index.as_ref(), k, largest(store, k, rows));
+        let recall = oracle.search(store, index.as_ref(), k, largest(index.as_ref(), k));
         let floor = if store.info().knob.is_none() { 1.0 } else { 0.9 };
         let name = store.info().name;
         assert!(recall >= floor, "{name}: six-fold rows, k = {k}: recall {recall} with ties");
@@ -67,14 +66,14 @@ pub fn zero_vectors(store: &dyn Store, scratch: &Path) {
             let name = format!("zero-{metric}-{unit_length}");
             let index = built(store, &case, scratch, &name);
             let oracle = Oracle::new(&case);
-            oracle.search(store, index.as_ref(), 10, largest(store, 10, 200));
+            oracle.search(store, index.as_ref(), 10, largest(index.as_ref(), 10));
         }
     }
     // No queries at all are no failure either.
     let case = Case::new(200, 11, Metric::L2, false);
     let index = built(store, &case, scratch, "no-queries");
     let none = vprep_core::MatrixView::new(&[], case.dim);
-    let answers = index.search(none, 10, largest(store, 10, 200), &Silent);
+    let answers = index.search(none, 10, largest(index.as_ref(), 10), &Silent);
     let name = store.info().name;
     let answers = answers.unwrap_or_else(|error| panic!("{name}: no queries: {error}"));
     assert!(answers.rows.is_empty() && answers.scores.is_empty(), "{name}: answers to no query");

@@ -22,7 +22,8 @@ pub fn interruption(store: &dyn Store, scratch: &Path) {
         other => panic!("{name}: an interrupted build gave {other:?}"),
     }
     let index = built(store, &case, scratch, "uninterrupted");
-    match index.search(case.queries(), 10, largest(store, 10, 500), &Stopped).map(|_| "an answer") {
+    let knob = largest(index.as_ref(), 10);
+    match index.search(case.queries(), 10, knob, &Stopped).map(|_| "an answer") {
         Err(StoreError::Interrupted(_)) => {}
         other => panic!("{name}: an interrupted search gave {other:?}"),
     }

@@ -89,8 +89,8 @@ fn built<'a>(store: &dyn Store, case: &'a Case, scratch: &Path, name: &str) -> B
 
 /// The knob values to try: smallest, largest and the geometric middle; only "none" for an exact
 /// store.
-fn knob_values(store: &dyn Store, k: usize, rows: usize) -> Vec<Option<u32>> {
-    let Some(range) = store.knob_range(k, rows) else { return vec![None] };
+fn knob_values(index: &dyn Index, k: usize) -> Vec<Option<u32>> {
+    let Some(range) = index.knob_range(k) else { return vec![None] };
     let middle = (f64::from(range.smallest) * f64::from(range.largest)).sqrt() as u32;
     let steps = middle.saturating_sub(range.smallest) / range.step;
     let mut values = vec![range.smallest, range.smallest + steps * range.step, range.largest];
@@ -99,6 +99,6 @@ fn knob_values(store: &dyn Store, k: usize, rows: usize) -> Vec<Option<u32>> {
 }
 
 /// The largest knob value, or none for an exact store.
-fn largest(store: &dyn Store, k: usize, rows: usize) -> Option<u32> {
-    store.knob_range(k, rows).map(|range| range.largest)
+fn largest(index: &dyn Index, k: usize) -> Option<u32> {
+    index.knob_range(k).map(|range| range.largest)
 }

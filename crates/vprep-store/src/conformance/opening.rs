@@ -34,13 +34,13 @@ pub fn opening(store: &dyn Store, scratch: &Path) {
     let other = Case::new(150, 6, Metric::L2, false);
     let second = built(store, &other, scratch, "second");
     let hostile = built(store, &case, scratch, "it's a \"dir\"; $(näme) 数据 %20\\n");
-    let knob = |case: &Case| largest(store, 10, case.base().rows());
     let oracle = Oracle::new(&case);
     for index in [&first, &again, &hostile] {
-        let recall = oracle.search(store, index.as_ref(), 10, knob(&case));
+        let recall = oracle.search(store, index.as_ref(), 10, largest(index.as_ref(), 10));
         assert!(recall >= 0.9, "{name}: recall {recall} of an index opened again");
     }
-    let recall = Oracle::new(&other).search(store, second.as_ref(), 10, knob(&other));
+    let knob = largest(second.as_ref(), 10);
+    let recall = Oracle::new(&other).search(store, second.as_ref(), 10, knob);
     assert!(recall >= 0.9, "{name}: recall {recall} of a second index");
 
     for (index, case, dir) in [(&first, &case, "first"), (&second, &other, "second")] {

@@ -20,12 +20,12 @@ pub fn refusals(store: &dyn Store, scratch: &Path) {
     let index = built(store, &case, scratch, "refusals");
 
     let narrow = MatrixView::new(&case.queries[..8], 8);
-    match index.search(narrow, k, largest(store, k, rows), &Silent).map(|_| "an answer") {
+    match index.search(narrow, k, largest(index.as_ref(), k), &Silent).map(|_| "an answer") {
         Err(StoreError::Dimension { found: 8, expected: 9, .. }) => {}
         other => panic!("{name}: queries of dim 8 for an index of dim 9 gave {other:?}"),
     }
 
-    let range = store.knob_range(k, rows);
+    let range = index.knob_range(k);
     assert_eq!(range.is_some(), store.info().knob.is_some(), "{name}: a knob without a range");
     let Some(range) = range else { return };
     assert!(range.smallest >= 1 && range.step >= 1, "{name}: {range:?} starts or steps at 0");
