@@ -86,6 +86,13 @@ pub trait Index: Send + Sync {
     /// rows.
     fn knob_range(&self, k: usize) -> Option<KnobRange>;
 
+    /// Counters and sizes that a reader may want to see, such as what a cache has loaded since the
+    /// index was opened. They are about this open index, so they may differ from run to run; what
+    /// must be known of an answer is in [`Answers::notes`].
+    fn statistics(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
+
     /// Finds `k` neighbours of each query (`q x dim`) at a knob value, best first.
     ///
     /// # Errors
