@@ -56,7 +56,7 @@ fn failed(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
     let _ = std::fs::remove_file(&probe);
     match written {
         Err(source) => StoreError::Io { path: path.to_owned(), source },
-        Ok(()) => engine("writing the index", &error),
+        Ok(()) => engine(NAME, "writing the index", &error),
     }
 }
 

@@ -31,13 +31,16 @@
 mod build;
 mod file;
 mod gate;
+pub mod graph;
 mod index;
 mod metric;
 mod repair;
 
+use graph::GraphOptions;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
-use vprep_core::{MatrixView, Progress};
+use vprep_core::{MatrixView, Metric, Progress};
 use vprep_store::{BuildSpec, Index, KnobRange, Parameter, Store, StoreError, StoreInfo};
 
 const NAME: &str = "hnsw";
@@ -113,7 +116,22 @@ fn knob_range(k: usize, rows: usize) -> KnobRange {
     KnobRange { smallest, largest, step: 1 }
 }
 
-/// An error of usearch.
-fn engine(operation: &'static str, message: &dyn Display) -> StoreError {
-    StoreError::Engine { store: NAME, operation, message: message.to_string() }
+/// The options of the graph of a base of `dim` values, from the store's parameters.
+fn options(
+    dim: usize,
+    metric: Metric,
+    unit_length: bool,
+    parameters: &BTreeMap<String, u32>,
+) -> Result<GraphOptions, StoreError> {
+    let parameter = |name: &str| {
+        let value = parameters.get(name).map(|&value| value as usize);
+        value.ok_or_else(|| engine(NAME, "setup", &format!("no value for the parameter {name}")))
+    };
+    let (m, ef_construction) = (parameter(M)?, parameter(EF_CONSTRUCTION)?);
+    Ok(GraphOptions { store: NAME, metric, unit_length, dim, m, ef_construction })
+}
+
+/// An error of usearch, in a graph of `store`.
+fn engine(store: &'static str, operation: &'static str, message: &dyn Display) -> StoreError {
+    StoreError::Engine { store, operation, message: message.to_string() }
 }

@@ -17,6 +17,7 @@ const ROUNDS: usize = 8;
 /// Takes out every row that cannot be reached and adds it again, now that nothing else is added.
 /// Gives up on rows, as hundreds of equal ones, that stay lost.
 pub(crate) fn repair(
+    store: &'static str,
     index: &usearch::Index,
     base: MatrixView<'_>,
     progress: &dyn Progress,
@@ -25,15 +26,17 @@ pub(crate) fn repair(
     let at_most = (base.rows() / 100).max(100);
     let mut before = usize::MAX;
     for _ in 0..ROUNDS {
-        let lost = lost_rows(index, base.rows(), progress)?;
+        let lost = lost_rows(store, index, base.rows(), progress)?;
         if lost.is_empty() || lost.len() >= before {
             break;
         }
         before = lost.len();
         for &row in lost.iter().take(at_most) {
             progress.check()?;
-            index.remove(row).map_err(|e| engine("taking a row out", &e))?;
-            index.add(row, base.row(row as usize)).map_err(|e| engine("adding a row", &e))?;
+            index.remove(row).map_err(|e| engine(store, "taking a row out", &e))?;
+            index
+                .add(row, base.row(row as usize))
+                .map_err(|e| engine(store, "adding a row", &e))?;
         }
     }
     Ok(())
@@ -41,6 +44,7 @@ pub(crate) fn repair(
 
 /// The rows that no path of bottom links from a row of the top layer leads to, ascending.
 fn lost_rows(
+    store: &'static str,
     index: &usearch::Index,
     rows: usize,
     progress: &dyn Progress,
@@ -58,9 +62,9 @@ fn lost_rows(
             progress.check()?;
         }
         for next in index.neighbors(row, 0) {
-            let seen = reached
-                .get_mut(next as usize)
-                .ok_or_else(|| engine("reading the graph", &"a link to no row of the base"))?;
+            let seen = reached.get_mut(next as usize).ok_or_else(|| {
+                engine(store, "reading the graph", &"a link to no row of the base")
+            })?;
             if !std::mem::replace(seen, true) {
                 waiting.push(next);
             }
