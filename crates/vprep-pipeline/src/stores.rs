@@ -4,6 +4,7 @@ use crate::PipelineError;
 use vprep_store::Store;
 use vprep_store_flat::FlatStore;
 use vprep_store_hnsw::HnswStore;
+use vprep_store_partitioned::{GraphManagerStore, PartitionedHnswStore};
 
 /// A store by name.
 pub struct Known {
@@ -17,7 +18,12 @@ pub struct Known {
 
 /// Every store, in the order in which `vprep stores` lists them.
 pub fn all() -> Vec<Known> {
-    vec![built_in(FlatStore::new()), built_in(HnswStore::new())]
+    vec![
+        built_in(FlatStore::new()),
+        built_in(HnswStore::new()),
+        built_in(PartitionedHnswStore::new()),
+        built_in(GraphManagerStore::new()),
+    ]
 }
 
 /// A store of every build.
