@@ -34,6 +34,8 @@ pub struct Entry {
     pub bytes: u64,
     /// Whether the response was sent to its end.
     pub done: bool,
+    /// Requests for the same file that were still being answered when this one came.
+    pub beside: usize,
     /// The faults that befell it.
     pub faults: Vec<Fault>,
 }
@@ -67,10 +69,15 @@ impl Pending {
 pub(crate) struct Log(Mutex<Vec<Arc<Pending>>>);
 
 impl Log {
-    pub(crate) fn push(&self, entry: Entry) -> Arc<Pending> {
+    pub(crate) fn push(&self, mut entry: Entry) -> Arc<Pending> {
+        let mut entries = lock(&self.0);
+        let open = |other: &&Arc<Pending>| {
+            other.entry.key == entry.key && !other.done.load(Ordering::SeqCst)
+        };
+        entry.beside = entries.iter().filter(open).count();
         let pending =
             Arc::new(Pending { entry, bytes: AtomicU64::new(0), done: AtomicBool::new(false) });
-        lock(&self.0).push(Arc::clone(&pending));
+        entries.push(Arc::clone(&pending));
         pending
     }
 

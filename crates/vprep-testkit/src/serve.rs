@@ -108,6 +108,7 @@ fn answer(
             status: if silent { 0 } else { head.status },
             bytes: 0,
             done: false,
+            beside: 0,
             faults: plan.faults.clone(),
         })
     });

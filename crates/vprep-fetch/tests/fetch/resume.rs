@@ -143,3 +143,20 @@ fn an_interrupt_stops_within_a_second_and_keeps_what_came() {
     assert!(fetched.downloaded <= 500_000 + BLOCK, "{}", fetched.downloaded);
     assert!(world.read("a.bin") == Some(content.to_vec()));
 }
+
+#[test]
+fn a_slow_server_gets_more_connections() {
+    let world = World::new();
+    let content = Content::random(9, 8_000_000);
+    world.hub.add_file("a.bin", PlainFile::new(content.clone()));
+    world.hub.rule(Rule::new("files/a.bin", Fault::Slow { bytes_per_second: 2_000_000 }));
+    let mut options = world.options();
+    (options.jobs, options.limits.fast) = (4, 150_000_000);
+    world.fetch_with(&world.hub.file_url("a.bin"), &options).expect("fetches");
+    assert!(world.read("a.bin") == Some(content.to_vec()));
+    let log = world.hub.log();
+    let downloads: Vec<_> = log.iter().filter(|entry| entry.is_download()).collect();
+    assert_eq!(downloads[0].beside, 0, "begins with one");
+    let most = downloads.iter().map(|entry| entry.beside).max();
+    assert!(most >= Some(2), "{most:?} at most beside another");
+}
