@@ -6,6 +6,7 @@
 //! recall: `ef_search`, `nprobe` and the like. The trait is sync; an adapter takes its parallelism
 //! from rayon's current pool, so `--threads` holds for all of them.
 
+pub mod checksum;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod each;
