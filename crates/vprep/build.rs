@@ -1,4 +1,5 @@
-//! Puts the commit into the binary, where it is built from a git checkout.
+//! Puts the commit into the binary, where it is built from a git checkout, and the place of the
+//! libduckdb that it is linked with.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,6 +20,12 @@ fn main() {
         {
             println!("cargo::rerun-if-changed={path}");
         }
+    }
+    println!("cargo::rerun-if-env-changed=DUCKDB_LIB_DIR");
+    if std::env::var_os("CARGO_FEATURE_DUCKDB").is_some()
+        && let Ok(dir) = std::env::var("DUCKDB_LIB_DIR")
+    {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{dir}");
     }
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -9,7 +9,7 @@
 
 use crate::job::{Input, Job, jobs};
 use crate::record::{self, Record};
-use crate::{Context, PipelineError, stages};
+use crate::{Context, PipelineError, stages, stores};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs;
@@ -51,6 +51,8 @@ pub enum Reason {
     OutputMissing(String),
     /// An output is not as it was written.
     OutputChanged(String),
+    /// A server does not hold the index any more, or another one in its place.
+    IndexLost,
     /// A later stage has replaced the output and needs it again.
     Replaced {
         /// The output.
@@ -71,6 +73,7 @@ impl fmt::Display for Reason {
             Self::Input(name) => write!(f, "{name} is not the one it was made from"),
             Self::OutputMissing(name) => write!(f, "{name} is missing"),
             Self::OutputChanged(name) => write!(f, "{name} is not as it was written"),
+            Self::IndexLost => write!(f, "the server does not hold it any more"),
             Self::Replaced { file, by } => write!(f, "{by} needs {file} as it was written here"),
             Self::Upstream(stage) => write!(f, "{stage} runs before it"),
         }
@@ -195,6 +198,14 @@ pub(crate) fn plan_with(
                 Some(found) if Some(&found) != written => Some(Reason::OutputChanged(file)),
                 Some(_) => None,
             };
+        }
+    }
+    for (i, job) in jobs.iter().enumerate() {
+        if let Job::Build(store, _) = job
+            && stale[i].is_none()
+            && stores::has_lost(store, dir)
+        {
+            stale[i] = Some(Reason::IndexLost);
         }
     }
     // A stage that must run needs its inputs as the stage before it left them.

@@ -1,10 +1,14 @@
 //! The stores that vprep knows, and which of them this build holds.
 
 use crate::PipelineError;
-use vprep_store::Store;
+use crate::dataset::{Side, index_dir};
+use std::path::Path;
+use vprep_data::MappedNpy;
+use vprep_store::{IndexFacts, Location, Store, StoreError};
 use vprep_store_flat::FlatStore;
 use vprep_store_hnsw::HnswStore;
 use vprep_store_partitioned::{GraphManagerStore, PartitionedHnswStore};
+use vprep_store_pgvector::PgvectorStore;
 
 /// A store by name.
 pub struct Known {
@@ -16,6 +20,17 @@ pub struct Known {
     pub store: Option<Box<dyn Store>>,
 }
 
+/// A store of the builds that have a feature.
+macro_rules! featured {
+    ($feature:literal, $name:literal, $store:expr) => {{
+        #[cfg(feature = $feature)]
+        let store: Option<Box<dyn Store>> = Some(Box::new($store));
+        #[cfg(not(feature = $feature))]
+        let store = None;
+        Known { name: $name, feature: Some($feature), store }
+    }};
+}
+
 /// Every store, in the order in which `vprep stores` lists them.
 pub fn all() -> Vec<Known> {
     vec![
@@ -23,6 +38,12 @@ pub fn all() -> Vec<Known> {
         built_in(HnswStore::new()),
         built_in(PartitionedHnswStore::new()),
         built_in(GraphManagerStore::new()),
+        built_in(PgvectorStore::from_env()),
+        featured!("faiss", "faiss-flat", vprep_store_faiss::FaissStore::FLAT),
+        featured!("faiss", "faiss-hnsw", vprep_store_faiss::FaissStore::HNSW),
+        featured!("faiss", "faiss-ivf", vprep_store_faiss::FaissStore::IVF),
+        featured!("faiss", "faiss-pq", vprep_store_faiss::FaissStore::PQ),
+        featured!("duckdb", "duckdb", vprep_store_duckdb::DuckdbStore::new()),
     ]
 }
 
@@ -44,4 +65,21 @@ pub fn find(name: &str) -> Result<Box<dyn Store>, PipelineError> {
     };
     let Known { name, feature, store } = stores.swap_remove(i);
     store.ok_or(PipelineError::CompiledOut { name, feature: feature.unwrap_or_default() })
+}
+
+/// Whether a server says that it does not hold the index of a dataset. One that does not answer has
+/// not lost it, and an index of files is known by its digest.
+pub(crate) fn has_lost(name: &str, dataset: &Path) -> bool {
+    let dir = dataset.join(index_dir(name));
+    let (Ok(store), Ok(base)) =
+        (find(name), MappedNpy::<f32>::open(&dataset.join(Side::Base.vectors())))
+    else {
+        return false;
+    };
+    let facts = IndexFacts::read(&dir, store.info().name, base.view());
+    let on_server = facts.is_ok_and(|facts| matches!(facts.location, Location::Collection(_)));
+    let lost = |error: &StoreError| {
+        matches!(error, StoreError::NoIndex { .. } | StoreError::WrongIndex { .. })
+    };
+    on_server && store.open(&dir, base.view()).is_err_and(|error| lost(&error))
 }
