@@ -409,7 +409,10 @@ impl<'a> Dataset<'a> {
                 unknown.insert(vprep_data::content(&path, self.context.progress)?);
             }
         }
-        recipe.dim = recipe.dim.or(outcome.dim);
+        recipe.dim = match recipe.dim.or(outcome.dim) {
+            Some(dim) => Some(dim),
+            None => self.dim_of_base()?,
+        };
         let seconds = clock.elapsed().as_secs_f64();
         let record = Record {
             algorithm: job.algorithm(),
@@ -437,18 +440,21 @@ impl<'a> Dataset<'a> {
         Ok(Done { stage: job.id(), ran: true, summary, seconds, facts })
     }
 
+    /// The dimension of the base that is there. A recipe need not state it; the dataset does.
+    fn dim_of_base(&self) -> Result<Option<u32>, PipelineError> {
+        let base = self.dir.join(Side::Base.vectors());
+        let dim = || Ok(MappedNpy::<f32>::open(&base)?.cols() as u32);
+        base.exists().then(dim).transpose()
+    }
+
     /// Makes the directory what the recipe says: writes `dataset.toml` if it says something else,
     /// and removes outputs that no stage of the recipe makes, which belong to other data.
     fn settle(&mut self) -> Result<Vec<String>, PipelineError> {
-        let base = self.dir.join(Side::Base.vectors());
-        if !base.exists() {
+        let Some(dim) = self.dim_of_base()? else {
             // Nothing was made, so nothing is to be said of it.
             return Ok(Vec::new());
-        }
-        if self.recipe.dim.is_none() {
-            // A recipe need not state the dimension; the dataset does.
-            self.recipe.dim = Some(MappedNpy::<f32>::open(&base)?.cols() as u32);
-        }
+        };
+        self.recipe.dim.get_or_insert(dim);
         let written: Vec<String> =
             jobs(&self.recipe, &self.dir).iter().flat_map(|job| job.writes(&self.dir)).collect();
         let left: Vec<String> = dataset::outputs_in(&self.dir)?
