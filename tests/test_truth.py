@@ -136,7 +136,24 @@ def test_the_plain_reference_gives_the_same_bytes(vprep, metric):
     assert truth["verified_queries"] == 70 and "every row" in truth["method"]
     done = vprep("truth", "--k", 2_000, "-d", "d", "--verify", 5)
     assert "up to date" in done.stderr and "5 queries are as" in done.stderr
-    assert "feature `faiss`" in vprep.fails("truth", "-d", "d", "--engine", "faiss", code=5)
+
+
+def test_faiss_finds_no_better_row(vprep):
+    random = np.random.default_rng(10)
+    base = random.standard_normal((3_000, 24)).astype(np.float32)
+    directory = dataset(vprep, base, base[:300] * np.float32(0.9), "l2")
+    stores = {store["name"]: store for store in vprep.json("stores")["stores"]}
+    if not stores["faiss-flat"]["available"]:
+        assert "--features faiss" in vprep.fails("truth", "-d", "d", "--engine", "faiss", code=5)
+        pytest.skip("FAISS is not compiled in")
+    for k in [1, 50]:
+        done = vprep("truth", "--k", k, "-d", "d", "--engine", "faiss")
+        assert "FAISS finds no better row" in done.stderr
+        checked = outputs(directory)
+        (directory / "truth.ids.npy").unlink()
+        vprep("truth", "--k", k, "-d", "d")
+        assert outputs(directory) == checked
+    assert not list((directory / ".vprep").glob(".tmp*"))
 
 
 def test_killed_at_any_moment_it_ends_with_the_same_bytes(vprep):

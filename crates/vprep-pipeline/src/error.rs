@@ -326,11 +326,16 @@ pub enum PipelineError {
         /// How many there must be.
         count: usize,
     },
-    /// An engine that this build does not have.
+    /// A row that FAISS finds, and that is better than one of an answer.
     #[error(
-        "--engine faiss is not part of this build: it needs the feature `faiss`; use --engine exact or --engine f64"
+        "query {query}: FAISS finds row {row}, which is better by float64 than the last of the rows found; report it as a bug"
     )]
-    NoFaiss,
+    Contradicted {
+        /// The query.
+        query: usize,
+        /// The row.
+        row: i64,
+    },
     /// An answer that the plain reference does not give.
     #[error("{}: query {query} is not as the plain float64 reference answers it: {problem}; do not use this truth, and report it as a bug", path.display())]
     NotVerified {
@@ -428,8 +433,10 @@ impl Failure for PipelineError {
             | Self::TruthMetric { .. }
             | Self::ForeignTruth { .. }
             | Self::Io { .. } => Kind::Data,
-            Self::ChecksFailed { .. } | Self::NotVerified { .. } => Kind::Check,
-            Self::CompiledOut { .. } | Self::NoFaiss => Kind::Unreachable,
+            Self::ChecksFailed { .. } | Self::NotVerified { .. } | Self::Contradicted { .. } => {
+                Kind::Check
+            }
+            Self::CompiledOut { .. } => Kind::Unreachable,
             Self::Data(error) => error.kind(),
             Self::Read(error) => error.kind(),
             Self::PartDone { .. } => Kind::Data,

@@ -2,6 +2,8 @@
 
 use crate::PipelineError;
 use crate::memory::quarter_of_memory;
+use crate::stages::truth::WITNESS;
+use crate::stores;
 
 /// How a truth is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub enum Engine {
     Exact,
     /// The plain reference: every row scored in f64.
     F64,
-    /// The library of that name, which this build does not have.
+    /// The default, and FAISS searches every query again: no row that it finds may be better.
     Faiss,
 }
 
@@ -69,11 +71,11 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`PipelineError::NoFaiss`].
+    /// [`PipelineError::CompiledOut`].
     pub fn check(self) -> Result<(), PipelineError> {
         match self {
             Self::Exact | Self::F64 => Ok(()),
-            Self::Faiss => Err(PipelineError::NoFaiss),
+            Self::Faiss => stores::find(WITNESS).map(drop),
         }
     }
 }

@@ -5,6 +5,7 @@ mod reference;
 mod search;
 mod shards;
 mod verify;
+mod witness;
 
 use super::{Outcome, grouped};
 use crate::PipelineError;
@@ -24,6 +25,8 @@ use vprep_core::Metric;
 use vprep_data::{MappedNpy, NpyWriter};
 use vprep_knn::Found;
 use vprep_manifest::{TruthFacts, TruthTable};
+
+pub(crate) use witness::STORE as WITNESS;
 
 /// Where unfinished work lies in a dataset.
 const DIR: &str = ".vprep/truth";
@@ -78,6 +81,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         _ => {
             let mut searcher =
                 Searcher::new(view, vectors, metric, k, (options.engine, memory), progress);
+            searcher.scratch_in(stage.dir);
             let dir = stage.dir.join(blocks::DIR);
             let blocks = Blocks::open(&dir, &whole, options.engine.name(), progress)?;
             blocks.answer(&mut searcher, put)?
@@ -105,6 +109,9 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         if count > 0 {
             summary += &format!(", {} {what}", grouped(count));
         }
+    }
+    if options.engine == Engine::Faiss {
+        summary += ", FAISS finds no better row";
     }
     Ok(Outcome::new(&facts, summary))
 }
@@ -156,6 +163,7 @@ fn shard(
         let key = shards.key(index);
         let (slice, k) = (base.view().slice(shards.rows(index)), key.k as usize);
         let mut searcher = Searcher::new(slice, queries.view(), whole.metric, k, how, progress);
+        searcher.scratch_in(stage.dir);
         let dir = stage.dir.join(blocks::DIR);
         let blocks = Blocks::open(&dir, &key, options.engine.name(), progress)?;
         shards.write(index, |sink| blocks.answer(&mut searcher, sink).map(drop))?;

@@ -1,10 +1,12 @@
 //! The engines, which find the same answers, some queries at a time.
 
 use super::reference;
+use super::witness::Witness;
 use crate::PipelineError;
 use crate::truth_options::Engine;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vprep_core::{Interrupted, MatrixView, Metric, Progress, Task};
 use vprep_knn::{Exact, Found, KnnError};
@@ -31,6 +33,10 @@ pub(super) struct Searcher<'a> {
     memory: usize,
     /// Made when it is first needed.
     exact: Option<Exact<'a>>,
+    /// The same, where FAISS searches again.
+    witness: Option<Witness<'a>>,
+    /// Where the index of the witness may lie.
+    scratch: PathBuf,
     progress: &'a dyn Progress,
     /// Counts the pairs of all queries.
     task: Arc<dyn Task>,
@@ -48,12 +54,18 @@ impl<'a> Searcher<'a> {
     ) -> Self {
         let pairs = queries.rows() as u64 * base.rows() as u64;
         let task = Arc::from(progress.task("searching", pairs, "pairs"));
-        Self { base, queries, metric, k, engine, memory, exact: None, progress, task }
+        let (exact, witness, scratch) = (None, None, std::env::temp_dir());
+        Self { base, queries, metric, k, engine, memory, exact, witness, scratch, progress, task }
+    }
+
+    /// Sets where large temporary files may lie: in the dataset.
+    pub(super) fn scratch_in(&mut self, dataset: &Path) {
+        self.scratch = dataset.join(".vprep");
     }
 
     /// How many queries are answered together: what takes half a minute.
     pub(super) fn queries_at_once(&self) -> usize {
-        let speed = if self.engine == Engine::Exact { EXACT } else { F64 };
+        let speed = if self.engine == Engine::F64 { F64 } else { EXACT };
         let products = speed.saturating_mul(rayon::current_num_threads());
         (products / (self.base.rows() * self.base.dim()).max(1))
             .max(rayon::current_num_threads())
@@ -87,7 +99,24 @@ impl<'a> Searcher<'a> {
             all.tied.extend(found.tied);
             Ok::<(), KnnError>(())
         })?;
+        if self.engine == Engine::Faiss {
+            self.ask_the_witness(&all)?;
+        }
         Ok(all)
+    }
+
+    /// Fails if FAISS finds a better row for one of the queries.
+    fn ask_the_witness(&mut self, found: &Found) -> Result<(), PipelineError> {
+        let witness = match self.witness.take() {
+            Some(witness) => witness,
+            None => Witness::new(self.base, self.metric, &self.scratch, self.progress)?,
+        };
+        let witness = self.witness.insert(witness);
+        let queries = self.queries.slice(found.queries.clone());
+        match witness.contradicts(queries, found, self.k, self.progress)? {
+            None => Ok(()),
+            Some((query, row)) => Err(PipelineError::Contradicted { query, row }),
+        }
     }
 
     fn plain(&self, range: Range<usize>) -> Result<Vec<reference::Answer>, Interrupted> {
