@@ -2,11 +2,11 @@
 
 use crate::contents::Contents;
 use crate::database::{self, FILE};
-use crate::{EF_CONSTRUCTION, INFO, M, NAME, batch, checksum, create, engine, metric};
+use crate::{EF_CONSTRUCTION, INFO, M, NAME, batch, create, engine, metric};
 use duckdb::Connection;
 use std::path::Path;
 use vprep_core::{MatrixView, Progress};
-use vprep_store::{BuildSpec, IndexFacts, Location, StoreError};
+use vprep_store::{BuildSpec, IndexFacts, Location, StoreError, checksum};
 
 /// Values that are copied at a time, 4 MiB of them.
 const VALUES: usize = 1 << 20;
@@ -45,7 +45,7 @@ pub(crate) fn build(
         .check(&facts, dir)?;
     progress.check()?;
     close(connection, dir)?;
-    checksum::write(dir, progress)?;
+    checksum::write(&dir.join(FILE), progress)?;
     facts.write(dir)
 }
 

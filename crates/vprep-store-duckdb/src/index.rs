@@ -2,14 +2,14 @@
 
 use crate::contents::Contents;
 use crate::database::{self, FILE};
-use crate::pool::Pool;
-use crate::session::Found;
-use crate::{INFO, NAME, checksum, engine};
+use crate::session::{Found, Session};
+use crate::{INFO, NAME, engine};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use vprep_core::{MatrixView, Progress};
-use vprep_store::{Answers, Asked, Index, IndexFacts, KnobRange, StoreError};
+use vprep_store::{Answers, Asked, Index, IndexFacts, KnobRange, StoreError, checksum};
 
 /// Neighbours that the index can be asked for at most: the extension leaves joins with more to a
 /// scan, since a chunk of DuckDB has 2,048 rows.
@@ -29,7 +29,8 @@ const SCANNED: &str = "a sequential scan answered, and not the HNSW index";
 pub(crate) struct DuckdbIndex<'a> {
     facts: IndexFacts,
     base: MatrixView<'a>,
-    pool: Pool,
+    /// One, since two searches at once give wrong answers.
+    session: Mutex<Session>,
 }
 
 impl<'a> DuckdbIndex<'a> {
@@ -40,7 +41,7 @@ impl<'a> DuckdbIndex<'a> {
         extension: Option<&Path>,
     ) -> Result<Self, StoreError> {
         let facts = IndexFacts::read(dir, NAME, base)?;
-        checksum::verify(dir)?;
+        checksum::verify(NAME, &dir.join(FILE))?;
         let unreadable = |error: duckdb::Error| StoreError::NoIndex {
             store: NAME,
             path: dir.join(FILE),
@@ -48,7 +49,12 @@ impl<'a> DuckdbIndex<'a> {
         };
         let connection = database::open(dir, extension)?.map_err(unreadable)?;
         Contents::read(&connection).map_err(unreadable)?.check(&facts, dir)?;
-        Ok(Self { facts, base, pool: Pool::new(connection) })
+        Ok(Self { facts, base, session: Mutex::new(Session::new(connection)) })
+    }
+
+    /// No code panics between two consistent states, so a poisoned lock is as good as another.
+    fn session(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the rows found for a batch of queries, best first, equal scores by row number.
@@ -116,9 +122,7 @@ impl Index for DuckdbIndex<'_> {
             notes: Vec::new(),
         };
         let (dim, metric) = (queries.dim(), self.facts.metric);
-        let step = (CANDIDATES / knob.max(1) as usize)
-            .clamp(1, QUERIES)
-            .min(queries.rows().div_ceil(rayon::current_num_threads()));
+        let step = (CANDIDATES / knob.max(1) as usize).clamp(1, QUERIES);
         let scanned = AtomicBool::new(false);
         let places = answers
             .rows
@@ -128,7 +132,9 @@ impl Index for DuckdbIndex<'_> {
             |(part, (rows, scores))| {
                 progress.check()?;
                 let part = MatrixView::new(part, dim);
-                let found = self.pool.with(|session| session.search(part, metric, width, knob))?;
+                // A search waits for no other task, so batches that share the threads of a pool
+                // cannot wait for each other in a circle.
+                let found = self.session().search(part, metric, width, knob)?;
                 scanned.fetch_or(!found.by_index, Ordering::Relaxed);
                 self.rank(part, &found, width, rows, scores)
             },
