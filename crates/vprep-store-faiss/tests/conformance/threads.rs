@@ -2,9 +2,9 @@
 
 use crate::{DIM, build, spec, vectors};
 use rayon::ThreadPoolBuilder;
-use std::sync::atomic::{AtomicU32, Ordering};
-use vprep_core::{MatrixView, Metric, Progress, Silent, Task};
-use vprep_store::{Store, StoreError};
+use vprep_core::{MatrixView, Metric, Silent};
+use vprep_store::Store;
+use vprep_store::conformance::stopping;
 use vprep_store_faiss::FaissStore;
 
 #[test]
@@ -42,39 +42,12 @@ fn a_search_does_not_depend_on_the_pool() {
     }
 }
 
-/// A user who asks to stop after some questions.
-struct StopAfter(AtomicU32);
-
-impl Progress for StopAfter {
-    fn task(&self, _: &str, _: u64, _: &'static str) -> Box<dyn Task> {
-        Box::new(Silent)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-        left.is_err()
-    }
-}
-
 #[test]
 fn building_and_searching_stop_in_the_middle() {
     let data = vectors(5_000);
     let base = MatrixView::new(&data, DIM);
     for store in FaissStore::ALL {
-        let spec = spec(store, Metric::L2, &[]);
-        for questions in [1, 2, 3, 5] {
-            let dir = tempfile::tempdir().unwrap();
-            let stop = StopAfter(AtomicU32::new(questions));
-            let error = store.build(base, &spec, dir.path(), &stop).unwrap_err();
-            assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
-            assert!(!dir.path().join("index.json").exists());
-        }
-        let dir = tempfile::tempdir().unwrap();
-        build(store, base, &[], dir.path());
-        let index = store.open(dir.path(), base).unwrap();
-        let knob = index.knob_range(5).map(|range| range.smallest);
-        let stop = StopAfter(AtomicU32::new(3));
-        let error = index.search(base.slice(0..1_000), 5, knob, &stop).unwrap_err();
-        assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
+        let scratch = tempfile::tempdir().unwrap();
+        stopping(&store, scratch.path(), base, &spec(store, Metric::L2, &[]), &[1, 2, 3, 5]);
     }
 }

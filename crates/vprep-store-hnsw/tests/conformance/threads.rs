@@ -3,10 +3,9 @@
 use crate::{build, spec, vectors};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
-use vprep_core::{MatrixView, Progress, Silent, Task};
-use vprep_store::{Store, StoreError};
+use vprep_core::{MatrixView, Silent};
+use vprep_store::Store;
+use vprep_store::conformance::stopping;
 use vprep_store_hnsw::HnswStore;
 
 #[test]
@@ -68,37 +67,10 @@ fn batches_inside_one_pool_do_not_wait_for_each_other_in_a_circle() {
     assert!(found == expected);
 }
 
-/// A user who asks to stop after some questions.
-struct StopAfter(AtomicU32);
-
-impl Progress for StopAfter {
-    fn task(&self, _: &str, _: u64, _: &'static str) -> Box<dyn Task> {
-        Box::new(Silent)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-        left.is_err()
-    }
-}
-
 #[test]
 fn building_and_searching_stop_in_the_middle() {
     let data = vectors(20_000);
     let base = MatrixView::new(&data, 12);
-    let dir = tempfile::tempdir().unwrap();
-    let store = HnswStore::new();
-    let started = Instant::now();
-    let stop = StopAfter(AtomicU32::new(500));
-    let error = store.build(base, &spec(&store), dir.path(), &stop).unwrap_err();
-    assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
-    assert!(started.elapsed().as_secs() < 5);
-    assert!(!dir.path().join("index.json").exists());
-
-    let small = base.slice(0..1_000);
-    build(small, dir.path());
-    let index = store.open(dir.path(), small).unwrap();
-    let stop = StopAfter(AtomicU32::new(100));
-    let error = index.search(small, 5, Some(50), &stop).unwrap_err();
-    assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
+    let (store, scratch) = (HnswStore::new(), tempfile::tempdir().unwrap());
+    stopping(&store, scratch.path(), base, &spec(&store), &[1, 500]);
 }

@@ -4,9 +4,8 @@ use crate::{DIM, build, spec, vectors};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::fs::read;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
-use vprep_core::{MatrixView, Metric, Progress, Silent, Task};
+use vprep_core::{MatrixView, Metric, Silent};
+use vprep_store::conformance::stopping;
 use vprep_store::{Store, StoreError};
 use vprep_store_partitioned::{GraphManagerStore, PartitionedHnswStore};
 
@@ -72,44 +71,15 @@ fn batches_inside_one_pool_do_not_wait_for_each_other_in_a_circle() {
     assert!(tight.statistics()["evictions"] > 0, "{:?}", tight.statistics());
 }
 
-/// A user who asks to stop after some questions.
-struct StopAfter(AtomicU32);
-
-impl Progress for StopAfter {
-    fn task(&self, _: &str, _: u64, _: &'static str) -> Box<dyn Task> {
-        Box::new(Silent)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-        left.is_err()
-    }
-}
-
 #[test]
 fn building_and_searching_stop_in_the_middle() {
     let data = vectors(20_000);
     let base = MatrixView::new(&data, DIM);
     for store in STORES {
+        let scratch = tempfile::tempdir().unwrap();
         // In the first rounds of k-means, and while graphs are built.
-        for questions in [20, 10_000] {
-            let dir = tempfile::tempdir().unwrap();
-            let started = Instant::now();
-            let stop = StopAfter(AtomicU32::new(questions));
-            let spec = spec(store, Metric::L2, &[]);
-            let error = store.build(base, &spec, dir.path(), &stop).unwrap_err();
-            assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
-            assert!(started.elapsed().as_secs() < 10);
-            assert!(!dir.path().join("index.json").exists());
-        }
-        let small = base.slice(0..1_000);
-        let dir = tempfile::tempdir().unwrap();
-        build(store, small, &[], dir.path());
-        let index = store.open(dir.path(), small).unwrap();
-        let stop = StopAfter(AtomicU32::new(100));
-        let error = index.search(small, 5, Some(20), &stop).unwrap_err();
-        assert!(matches!(error, StoreError::Interrupted(_)), "{error}");
-        assert!(index.search(small, 5, Some(20), &Silent).is_ok());
+        let spec = spec(store, Metric::L2, &[]);
+        stopping(store, scratch.path(), base, &spec, &[20, 10_000]);
     }
 }
 

@@ -25,7 +25,7 @@ mod refusals;
 pub use answers::answers;
 pub use concurrency::concurrent_searches;
 pub use edges::{duplicates, sizes, zero_vectors};
-pub use interruption::interruption;
+pub use interruption::{StopAfter, interruption, stopping};
 pub use opening::opening;
 pub use refusals::refusals;
 
