@@ -74,13 +74,13 @@ bench-300k: build testhub setup ## dataset-300k at full size from a server on th
 	VPREP_BIN=$(VPREP) VPREP_TESTHUB=$(TESTHUB) $(VENV)/bin/python benches/dataset_300k.py $(VPREP_CACHE)/bench-300k
 
 # The environment is made anew when the requirements change, and appears whole or not at all.
-setup: $(VENV)/.requirements-$(shell cat tests/requirements*.txt | cksum | cut -d ' ' -f 1) $(DUCKDB_LIB_DIR)/libduckdb.so | tools ## Install what the tests need (into the cache; cmake and a BLAS from Debian's packages, as root)
+setup: $(VENV)/.requirements-$(shell cat tests/requirements*.txt | cksum | cut -d ' ' -f 1) $(DUCKDB_LIB_DIR)/libduckdb.so | tools ## Install what the tests need (into the cache; cmake, protoc and a BLAS from Debian's packages, as root)
 
-# FAISS is compiled with cmake and links a BLAS with LAPACK.
+# FAISS is compiled with cmake and links a BLAS with LAPACK; LanceDB is compiled with protoc.
 tools:
-	@{ command -v cmake >/dev/null && echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -lblas -llapack 2>/dev/null; } \
-		|| { test "$$(id -u)" -eq 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake libopenblas-dev; } \
-		|| { echo "install cmake and a BLAS with LAPACK, on Debian: cmake libopenblas-dev" >&2; exit 1; }
+	@{ command -v cmake >/dev/null && protoc -o /dev/null google/protobuf/empty.proto 2>/dev/null && echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -lblas -llapack 2>/dev/null; } \
+		|| { test "$$(id -u)" -eq 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake libopenblas-dev protobuf-compiler libprotobuf-dev; } \
+		|| { echo "install cmake, protoc and a BLAS with LAPACK, on Debian: cmake libopenblas-dev protobuf-compiler libprotobuf-dev" >&2; exit 1; }
 
 $(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt tests/requirements-engines.txt
 	rm -rf $(VENV)

@@ -44,6 +44,9 @@ pub fn all() -> Vec<Known> {
         featured!("faiss", "faiss-ivf", vprep_store_faiss::FaissStore::IVF),
         featured!("faiss", "faiss-pq", vprep_store_faiss::FaissStore::PQ),
         featured!("duckdb", "duckdb", vprep_store_duckdb::DuckdbStore::new()),
+        featured!("lancedb", "lancedb", vprep_store_lancedb::LanceDbStore::new()),
+        featured!("qdrant", "qdrant-edge", vprep_store_qdrant::EdgeStore::new()),
+        featured!("qdrant", "qdrant", vprep_store_qdrant::QdrantStore::from_env()),
     ]
 }
 
