@@ -3,9 +3,12 @@
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/vprep/target
 VPREP_CACHE ?= $(HOME)/.cache/vprep
 VENV := $(VPREP_CACHE)/venv
-VPREP := $(CARGO_TARGET_DIR)/release/vprep
-TESTHUB := $(CARGO_TARGET_DIR)/release/vprep-testhub
-CARGO_FLAGS := --release --locked
+# How cargo compiles, see Cargo.toml: the tests have a profile of their own.
+PROFILE ?= release
+test test-rust test-python lint doc bless: PROFILE := ci
+CARGO_FLAGS = --profile $(PROFILE) --locked
+VPREP = $(CARGO_TARGET_DIR)/$(PROFILE)/vprep
+TESTHUB = $(CARGO_TARGET_DIR)/$(PROFILE)/vprep-testhub
 # Every store, the heavy ones too. `make build` and what is made with it have the light ones, unless
 # STORES says otherwise.
 ALL_STORES := --workspace --features vprep/all-stores
@@ -103,7 +106,7 @@ bench-embed: setup ## Embedding speed beside ONNX Runtime and sentence-transform
 	cargo build $(CARGO_FLAGS) -p vprep-embed --example speed
 	test -d $(BENCH_VENV) || python3 -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-embed/benches/requirements.txt
-	$(BENCH_VENV)/bin/python crates/vprep-embed/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/speed \
+	$(BENCH_VENV)/bin/python crates/vprep-embed/benches/speed.py $(CARGO_TARGET_DIR)/$(PROFILE)/examples/speed \
 		$(MINILM) datasets/quickstart/source
 
 # The stores that the grid compares, with a server for pgvector.
@@ -122,7 +125,7 @@ bench-truth: ## Exact search beside FAISS: generated 1M x 768 vectors (4 GB of d
 	$(BENCH_VENV)-truth/bin/pip install --quiet --disable-pip-version-check -r crates/vprep-knn/benches/requirements.txt
 	test -f $(BENCH_TRUTH)/base.f32.npy || $(VPREP) -d $(BENCH_TRUTH) synth --rows 1000000 --dim 768 --queries 4000 --seed 1
 	for shape in "100000 1,10,100,1000,4000,10000" "1000000 1,10,100,1000"; do \
-		$(BENCH_VENV)-truth/bin/python crates/vprep-knn/benches/speed.py $(CARGO_TARGET_DIR)/release/examples/search \
+		$(BENCH_VENV)-truth/bin/python crates/vprep-knn/benches/speed.py $(CARGO_TARGET_DIR)/$(PROFILE)/examples/search \
 			$(BENCH_TRUTH)/base.f32.npy $(BENCH_TRUTH)/queries.f32.npy ip $$shape || exit; done
 
 lint: setup ## Formatting and clippy, warnings denied
