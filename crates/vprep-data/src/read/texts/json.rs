@@ -22,7 +22,9 @@ pub(super) fn open(
     let Some(first) = next_object(&mut lines)? else { return Err(Problem::NoTexts) };
     let usable = |value: &Value| value.is_string() || value.is_i64() || value.is_null();
     let fields = first.iter().filter(|(_, value)| usable(value));
-    let names: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
+    let mut names: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
+    // Whether serde_json keeps the order of the file depends on what else is compiled in.
+    names.sort_unstable();
     let columns = Columns::choose(&names, options)?;
     let name = |place: usize| names[place].to_owned();
     let id = columns.id.map(name);
