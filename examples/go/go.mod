@@ -1,0 +1,3 @@
+module vprep/examples/readdataset
+
+go 1.22
