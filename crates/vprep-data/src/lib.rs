@@ -31,6 +31,7 @@ mod qrels;
 pub mod read;
 mod single;
 mod table;
+pub mod write;
 
 pub use digest::{Content, content, files_below, listing_content, slashed};
 pub use error::DataError;

@@ -129,7 +129,7 @@ pub fn inspect_file(
     context: &Context<'_>,
 ) -> Result<Inspection, PipelineError> {
     fs::metadata(path).map_err(PipelineError::read(path))?;
-    let options = ReadOptions { vector_column, id_column: None };
+    let options = ReadOptions { vector_column, ..ReadOptions::default() };
     let mut reader = VectorReader::open(path, &options)?;
     let dim = reader.dim();
     let mut values: Vec<f32> = Vec::new();

@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Fetch public data, whole and verified, into a directory
     Fetch(FetchArgs),
-    /// Read vectors from parquet, npy, fbin or fvecs files into the dataset
+    /// Read vectors from parquet, npy, fbin, fvecs or hdf5 files into the dataset
     Import(ImportArgs),
     /// Turn texts into vectors with a BERT model, in checkpoints that survive a crash
     Embed(EmbedArgs),
@@ -273,7 +273,7 @@ pub(crate) struct ImportArgs {
     /// Metric of a new dataset [default: cosine]
     #[arg(long, value_parser = metric())]
     pub(crate) metric: Option<Metric>,
-    /// Column with the vectors [default: the only list of numbers]
+    /// Column with the vectors, or dataset in hdf5 [default: the only list of numbers; train or test]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) vector_column: Option<String>,
     /// Column with the ids [default: id, _id, else the row number]
@@ -408,9 +408,9 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// A dataset directory, or a parquet, npy, fbin or fvecs file
+    /// A dataset directory, or a parquet, npy, fbin, fvecs or hdf5 file
     pub(crate) path: PathBuf,
-    /// Column with the vectors [default: the only list of numbers]
+    /// Column with the vectors, or dataset in hdf5 [default: the only list of numbers; train]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) vector_column: Option<String>,
 }

@@ -253,6 +253,93 @@ pub enum Problem {
         /// Its words, in one line.
         message: String,
     },
+    /// An `.hdf5` that is none.
+    #[error("is not an hdf5 file: it has no HDF5 signature")]
+    NotHdf5,
+    /// What the HDF5 library says of a damaged or unusual file.
+    #[error("cannot read hdf5: {message}")]
+    Hdf5 {
+        /// Its words, in one line.
+        message: String,
+    },
+    /// There is no dataset of the name given, or of the one that ann-benchmarks gives.
+    #[error(
+        "has no dataset `{dataset}`; its datasets are {datasets}: choose one with --vector-column"
+    )]
+    NoDataset {
+        /// The name.
+        dataset: String,
+        /// Every dataset with its type and shape.
+        datasets: String,
+    },
+    /// A dataset whose values another file holds.
+    #[error("dataset `{dataset}` points out of the file, and only what is in it is read")]
+    Hdf5Elsewhere {
+        /// The dataset.
+        dataset: String,
+    },
+    /// A dataset of another type than wanted.
+    #[error("dataset `{dataset}` is of type {found}, not {expected}")]
+    Hdf5Type {
+        /// The dataset.
+        dataset: String,
+        /// Its type.
+        found: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A dataset of another number of dimensions than two.
+    #[error(
+        "dataset `{dataset}` has the shape {}; two dimensions are read, rows x values",
+        shape_text(shape)
+    )]
+    Hdf5Shape {
+        /// The dataset.
+        dataset: String,
+        /// Its shape.
+        shape: Vec<u64>,
+    },
+    /// Two datasets that do not belong together.
+    #[error("dataset `{dataset}` is {found}, but `{other}` is {expected}")]
+    Hdf5Mismatch {
+        /// The dataset.
+        dataset: String,
+        /// Its shape.
+        found: String,
+        /// What it is compared with.
+        other: String,
+        /// The shape of that.
+        expected: String,
+    },
+    /// More values than the file has room for: some were never written, or its header is damaged.
+    #[error(
+        "dataset `{dataset}` declares {rows} x {cols} values, more than its file of {file_size} \
+         bytes holds: they were not all written, or it is damaged"
+    )]
+    Hdf5Size {
+        /// The dataset.
+        dataset: String,
+        /// Rows declared.
+        rows: u64,
+        /// Values in a row.
+        cols: u64,
+        /// Bytes of the file.
+        file_size: u64,
+    },
+    /// Chunks too large to read.
+    #[error(
+        "dataset `{dataset}` is stored in chunks of {}; the most is {most} MiB: store it again \
+         in smaller ones",
+        shape_text(chunk)
+    )]
+    Hdf5Chunk {
+        /// The dataset.
+        dataset: String,
+        /// The shape of a chunk.
+        chunk: Vec<u64>,
+        /// The bytes of the largest, in MiB.
+        most: u64,
+    },
     /// Fewer or more rows than the file declares.
     #[error("declares {expected} rows, but holds {found}; it is damaged")]
     RowCount {
@@ -421,6 +508,15 @@ impl Failure for ReadError {
             | Problem::NotParquet
             | Problem::ParquetCut
             | Problem::Parquet { .. }
+            | Problem::NotHdf5
+            | Problem::Hdf5 { .. }
+            | Problem::NoDataset { .. }
+            | Problem::Hdf5Elsewhere { .. }
+            | Problem::Hdf5Type { .. }
+            | Problem::Hdf5Shape { .. }
+            | Problem::Hdf5Mismatch { .. }
+            | Problem::Hdf5Size { .. }
+            | Problem::Hdf5Chunk { .. }
             | Problem::RowCount { .. }
             | Problem::NoVectorColumn { .. }
             | Problem::SeveralVectorColumns { .. }

@@ -14,11 +14,13 @@ pub enum Format {
     Fbin,
     /// TEXMEX' float32 file.
     Fvecs,
+    /// HDF5 as ann-benchmarks writes it.
+    Hdf5,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::Parquet, Self::Npy, Self::Fbin, Self::Fvecs];
+    pub const ALL: [Self; 5] = [Self::Parquet, Self::Npy, Self::Fbin, Self::Fvecs, Self::Hdf5];
 
     /// The extension, without the dot.
     pub const fn extension(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Format {
             Self::Npy => "npy",
             Self::Fbin => "fbin",
             Self::Fvecs => "fvecs",
+            Self::Hdf5 => "hdf5",
         }
     }
 
@@ -36,7 +39,9 @@ impl Format {
         Self::ALL
             .into_iter()
             .find(|format| {
-                extension.as_ref().is_some_and(|e| e.eq_ignore_ascii_case(format.extension()))
+                let is =
+                    |known: &str| extension.as_ref().is_some_and(|e| e.eq_ignore_ascii_case(known));
+                is(format.extension()) || (*format == Self::Hdf5 && is("h5"))
             })
             .ok_or_else(|| Problem::UnknownFormat { extension: extension.map(Into::into) })
     }
@@ -57,7 +62,7 @@ mod tests {
     fn an_unknown_extension_lists_the_known() {
         assert_eq!(Format::of(Path::new("a/b.FBIN")).expect("known"), Format::Fbin);
         let error = |name: &str| Format::of(Path::new(name)).expect_err("unknown").to_string();
-        let known = "the known ones are .parquet, .npy, .fbin and .fvecs";
+        let known = "the known ones are .parquet, .npy, .fbin, .fvecs and .hdf5";
         assert_eq!(error("a.csv"), format!("unknown format `.csv`; {known}"));
         assert_eq!(error("a"), format!("no extension tells its format; {known}"));
     }

@@ -6,6 +6,7 @@
 //! | `.npy` | an `n x dim` array of `<f2`, `<f4`, `<f8`, `\|i1` or `\|u1`, in C or Fortran order |
 //! | `.fbin` | u32 LE n, u32 LE dim, then `n x dim` float32 LE |
 //! | `.fvecs` | for each vector: int32 LE dim, then dim float32 LE |
+//! | `.hdf5`, `.h5` | `n x dim` datasets of float16, float32, float64, int8 or uint8: `train`, `test` or others |
 //!
 //! ```
 //! use vprep_data::read::{ReadOptions, VectorReader};
@@ -33,6 +34,7 @@ mod expand;
 mod fbin;
 mod format;
 mod fvecs;
+mod hdf5;
 mod npy;
 mod npy_header;
 mod parquet;
@@ -43,8 +45,9 @@ pub use batch::{Batch, Ids, non_finite_rows};
 pub use error::{Problem, ReadError};
 pub use expand::expand;
 pub use format::Format;
+pub use hdf5::{Hdf5Truth, TruthBatch};
 pub(crate) use npy_header::NpyHeader;
-pub use reader::{IdType, ReadOptions, VectorReader};
+pub use reader::{IdType, Part, ReadOptions, VectorReader};
 pub use texts::{TextBatch, TextOptions, TextReader};
 
 /// The most values that a vector has. Headers that declare more belong to other files.

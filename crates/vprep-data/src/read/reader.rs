@@ -1,18 +1,31 @@
 //! One reader for every format.
 
-use super::{Batch, Format, MAX_DIM, Problem, ReadError, fbin, fvecs, npy, parquet};
+use super::{Batch, Format, MAX_DIM, Problem, ReadError, fbin, fvecs, hdf5, npy, parquet};
 use arrow::datatypes::Field;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which columns to read; only parquet has any.
+/// Which columns to read, of a parquet file, or which dataset, of an hdf5 file.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The column of vectors; unless named, the only one that holds lists of numbers.
+    /// The column of vectors; unless named, the only one that holds lists of numbers. In hdf5 it
+    /// is a dataset; unless named, the one that ann-benchmarks has for `part`.
     pub vector_column: Option<String>,
     /// The column of ids; unless named, `id`, else `_id`, else none.
     pub id_column: Option<String>,
+    /// Which vectors to read of a file that holds both, as hdf5 does.
+    pub part: Part,
+}
+
+/// What vectors are, in a file that holds more than one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// Those to search in.
+    #[default]
+    Base,
+    /// Those to search for.
+    Queries,
 }
 
 /// What the ids of a file are.
@@ -124,7 +137,8 @@ impl VectorReader {
 
 fn open(path: &Path, options: &ReadOptions) -> Opened {
     let format = Format::of(path)?;
-    let named = options.vector_column.as_ref().or(options.id_column.as_ref());
+    let vectors = options.vector_column.as_ref().filter(|_| format != Format::Hdf5);
+    let named = vectors.or(options.id_column.as_ref());
     if let Some(column) = named.filter(|_| format != Format::Parquet) {
         return Err(Problem::NoColumns { format, column: column.clone() });
     }
@@ -139,6 +153,7 @@ fn open(path: &Path, options: &ReadOptions) -> Opened {
         Format::Npy => npy::open(file, size),
         Format::Fbin => fbin::open(file, size),
         Format::Fvecs => fvecs::open(file, size),
+        Format::Hdf5 => hdf5::open(path, file, size, options),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod binary;
 mod damage;
+mod hdf5;
 mod npy;
 mod parquet;
 
@@ -79,7 +80,7 @@ fn what_is_no_file_of_vectors_is_refused() {
     files.write("a.csv", b"1,2");
     assert_eq!(
         files.error("a.csv", &plain),
-        "a.csv: unknown format `.csv`; the known ones are .parquet, .npy, .fbin and .fvecs"
+        "a.csv: unknown format `.csv`; the known ones are .parquet, .npy, .fbin, .fvecs and .hdf5"
     );
     files.write("a.fbin", b"");
     let named = ReadOptions { id_column: Some("key".to_owned()), ..plain };

@@ -252,6 +252,7 @@ fn columns_that_are_not_there_are_named() {
     let named = |vector: Option<&str>, id: Option<&str>| ReadOptions {
         vector_column: vector.map(str::to_owned),
         id_column: id.map(str::to_owned),
+        ..Default::default()
     };
     let missing =
         "a.parquet: has no column `v`; its columns are `emb` list<float32>, `text` string";

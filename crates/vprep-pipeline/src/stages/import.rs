@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use vprep_core::RowList;
-use vprep_data::read::{IdType, Ids, ReadOptions, VectorReader, non_finite_rows};
+use vprep_data::read::{IdType, Ids, Part, ReadOptions, VectorReader, non_finite_rows};
 use vprep_data::{ID, KEPT, MappedNpy, NpyWriter, PARENT_ROW, ROW, TableWriter};
 use vprep_manifest::ImportTable;
 
@@ -26,6 +26,10 @@ pub(crate) fn run(
     let options = ReadOptions {
         vector_column: table.vector_column.clone(),
         id_column: table.id_column.clone(),
+        part: match side {
+            Side::Base => Part::Base,
+            Side::Queries => Part::Queries,
+        },
     };
     let sources = sources::found(&table.files, stage)?;
     let mut readers = Vec::with_capacity(sources.len());
