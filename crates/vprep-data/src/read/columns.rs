@@ -149,6 +149,7 @@ mod tests {
         let options = ReadOptions {
             vector_column: vector.map(str::to_owned),
             id_column: id.map(str::to_owned),
+            ..Default::default()
         };
         Choice::new(fields, &options).map_err(|problem| problem.to_string())
     }

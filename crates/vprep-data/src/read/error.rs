@@ -299,17 +299,16 @@ pub enum Problem {
         /// Its shape.
         shape: Vec<u64>,
     },
-    /// Two datasets that do not belong together.
-    #[error("dataset `{dataset}` is {found}, but `{other}` is {expected}")]
-    Hdf5Mismatch {
-        /// The dataset.
-        dataset: String,
-        /// Its shape.
-        found: String,
-        /// What it is compared with.
-        other: String,
-        /// The shape of that.
-        expected: String,
+    /// Distances that are not the neighbours'.
+    #[error(
+        "dataset `distances` is {} x {}, but `neighbors` is {} x {}",
+        found[0], found[1], expected[0], expected[1]
+    )]
+    Hdf5Distances {
+        /// The shape of the distances.
+        found: [u64; 2],
+        /// The shape of the neighbours.
+        expected: [u64; 2],
     },
     /// More values than the file has room for: some were never written, or its header is damaged.
     #[error(
@@ -514,7 +513,7 @@ impl Failure for ReadError {
             | Problem::Hdf5Elsewhere { .. }
             | Problem::Hdf5Type { .. }
             | Problem::Hdf5Shape { .. }
-            | Problem::Hdf5Mismatch { .. }
+            | Problem::Hdf5Distances { .. }
             | Problem::Hdf5Size { .. }
             | Problem::Hdf5Chunk { .. }
             | Problem::RowCount { .. }

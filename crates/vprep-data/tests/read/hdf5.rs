@@ -67,6 +67,31 @@ fn what_the_writer_wrote_is_read() {
 }
 
 #[test]
+fn a_truth_without_distances_is_ids_and_others_must_fit() {
+    let files = Files::new();
+    let truth = |distances: Option<usize>| {
+        let file = H5File::create(files.path("a.hdf5")).expect("creates");
+        let ids = file.new_dataset::<i64>().shape([2, 2]).create("neighbors").expect("creates");
+        ids.write_slice(&[0, 0], &[2, 2], &[3i64, 1, 0, -1]).expect("writes");
+        if let Some(k) = distances {
+            file.new_dataset::<f64>().shape([2, k]).create("distances").expect("creates");
+        }
+        file.close().expect("closes");
+        Hdf5Truth::open(&files.path("a.hdf5"))
+    };
+    let mut ids = truth(None).expect("opens");
+    assert!(ids.distance().is_none() && !ids.has_distances());
+    let batch = ids.next_batch().expect("reads").expect("a batch");
+    assert!(batch.ids == [3, 1, 0, -1] && batch.distances.is_none());
+    drop(ids);
+    let error = truth(Some(3)).err().expect("another shape");
+    assert_eq!(
+        files.message(&error),
+        "a.hdf5: dataset `distances` is 2 x 3, but `neighbors` is 2 x 2"
+    );
+}
+
+#[test]
 fn a_score_becomes_the_distance_of_that_name() {
     assert_eq!(AnnDistance::of(Metric::Ip), None);
     let angular = AnnDistance::of(Metric::Cosine).expect("angular");
@@ -175,20 +200,18 @@ fn what_leads_out_of_the_file_is_not_followed() {
 fn sizes_that_the_file_cannot_hold_are_refused() {
     let files = Files::new();
     let file = H5File::create(files.path("a.hdf5")).expect("creates");
-    let dataset = file.new_dataset::<f32>().shape([1 << 40, 768]).chunk(&[1024, 768]);
+    let dataset = file.new_dataset::<f32>().shape([1 << 24, 768]).chunk(&[1 << 16, 768]);
     dataset.shuffle_deflate(4).create("train").expect("creates");
-    let dataset = file.new_dataset::<f32>().shape([1 << 20, 1 << 12]).chunk(&[1 << 20, 1 << 12]);
+    let dataset = file.new_dataset::<f32>().shape([1 << 20, 1 << 12]).chunk(&[1 << 14, 1 << 12]);
     dataset.create("test").expect("creates");
+    let dataset = file.new_dataset::<u8>().shape([2, 3]).max_shape(&[None, None]);
+    dataset.chunk(&[300, 1 << 20]).create("chunk").expect("creates");
     file.close().expect("closes");
     let error = files.error("a.hdf5", &ReadOptions::default());
-    assert!(error.contains("dataset `train` declares 1099511627776 x 768 values, more"), "{error}");
+    assert!(error.contains("dataset `train` declares 16777216 x 768 values, more"), "{error}");
     let error = files.error("a.hdf5", &queries());
     assert!(error.contains("dataset `test` declares 1048576 x 4096 values, more"), "{error}");
-
-    // Compressed to next to nothing, and far too much at once.
-    let zeros = vec![0u8; 300 << 20];
-    one(&files, "train", &[300, 1 << 20], Some(300), &zeros);
-    let error = files.error("a.hdf5", &ReadOptions::default());
+    let error = files.error("a.hdf5", &named("chunk"));
     assert!(error.contains("in chunks of (300, 1048576); the most is 256 MiB"), "{error}");
 }
 

@@ -97,11 +97,8 @@ impl Matrix {
         Problem::Hdf5Type { dataset: self.name.clone(), found: self.found.clone(), expected }
     }
 
-    /// That it does not fit to `other`, which has as many rows and columns as it should have.
-    pub(super) fn mismatch(&self, other: &Self) -> Problem {
-        let [found, expected] = [self, other].map(|m| shape_words(&[m.rows as usize, m.cols]));
-        let [dataset, other] = [self, other].map(|m| m.name.clone());
-        Problem::Hdf5Mismatch { dataset, found, other, expected }
+    pub(super) fn shape(&self) -> [u64; 2] {
+        [self.rows, self.cols as u64]
     }
 
     /// How many rows to read at once from `first_row` on; none at the end.

@@ -61,8 +61,9 @@ impl Hdf5Truth {
             if !distances.holds_floats() {
                 return Err(distances.not("floats"));
             }
-            if (distances.rows, distances.cols) != (neighbors.rows, neighbors.cols) {
-                return Err(distances.mismatch(&neighbors));
+            let [found, expected] = [distances, &neighbors].map(Matrix::shape);
+            if found != expected {
+                return Err(Problem::Hdf5Distances { found, expected });
             }
         }
         let distance = hdf5.attribute("distance")?;
