@@ -137,9 +137,9 @@ fn every_type_of_vectors_is_read_from_any_layout() {
 fn a_batch_may_end_anywhere_in_the_chunks() {
     let files = Files::new();
     let values: Vec<f32> = (0..20_000).map(|i| i as f32).collect();
-    for rows in [1, 3_000, 8_192, 20_000] {
-        one(&files, "train", &[20_000, 1], Some(rows), &values);
-        assert!(files.vectors("a.hdf5") == (values.clone(), 1), "chunks of {rows} rows");
+    for rows in [None, Some(1), Some(3_000), Some(8_192), Some(20_000)] {
+        one(&files, "train", &[20_000, 1], rows, &values);
+        assert!(files.vectors("a.hdf5") == (values.clone(), 1), "chunks of {rows:?} rows");
     }
 }
 
