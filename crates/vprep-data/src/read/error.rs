@@ -219,20 +219,57 @@ pub enum Problem {
         shape: Vec<u64>,
     },
 
-    /// A first row of `.fvecs` whose dimension no vector has.
+    /// Both headers that a file of its kind may have agree with its size.
     #[error(
-        "row 0: has dimension {dim}, which is not in 1 to {MAX_DIM}; it may not be a fvecs file"
+        "may hold {} x {} values after a header of 8 bytes, or {} x {} after one of 16: both make a \
+         file of {found} bytes; write it again as npy",
+        short[0], short[1], long[0], long[1]
     )]
-    FvecsDim {
+    TwoHeaders {
+        /// Rows and values in a row, by the short header.
+        short: [u64; 2],
+        /// The same by the long one.
+        long: [u64; 2],
+        /// Bytes of the file.
+        found: u64,
+    },
+    /// Neither header that a file of its kind may have agrees with its size.
+    #[error(
+        "has {found} bytes, but its header declares {} x {} values in two u32, which make {}, or \
+         {} x {} in two u64, which make {}; it is cut short, or of another type",
+        short[0], short[1], counted(expected[0]), long[0], long[1], counted(expected[1])
+    )]
+    NoHeader {
+        /// Rows and values in a row, by the short header.
+        short: [u64; 2],
+        /// The same by the long one.
+        long: [u64; 2],
+        /// Bytes of a file of these, where they can be counted.
+        expected: [Option<u64>; 2],
+        /// Bytes of the file.
+        found: u64,
+    },
+
+    /// A first row of `.fvecs` or `.bvecs` whose dimension no vector has.
+    #[error(
+        "row 0: has dimension {dim}, which is not in 1 to {MAX_DIM}; it may not be a {} file",
+        format.extension()
+    )]
+    VecsDim {
+        /// The format that the file name tells.
+        format: Format,
         /// The dimension.
         dim: i32,
     },
-    /// A size of `.fvecs` that is no whole number of rows.
+    /// A size of `.fvecs` or `.bvecs` that is no whole number of rows.
     #[error(
         "its {found} bytes are no whole rows of {row_bytes} bytes (dimension {dim}); it is cut \
-         short, or not a fvecs file"
+         short, or not a {} file",
+        format.extension()
     )]
-    FvecsSize {
+    VecsSize {
+        /// The format that the file name tells.
+        format: Format,
         /// Bytes of the file.
         found: u64,
         /// Bytes of a row.
@@ -502,8 +539,10 @@ impl Failure for ReadError {
             | Problem::BigEndian { .. }
             | Problem::NpyType { .. }
             | Problem::Shape { .. }
-            | Problem::FvecsDim { .. }
-            | Problem::FvecsSize { .. }
+            | Problem::TwoHeaders { .. }
+            | Problem::NoHeader { .. }
+            | Problem::VecsDim { .. }
+            | Problem::VecsSize { .. }
             | Problem::NotParquet
             | Problem::ParquetCut
             | Problem::Parquet { .. }
@@ -543,6 +582,13 @@ fn unknown(extension: Option<&str>) -> String {
         Some(extension) => format!("unknown format `.{extension}`"),
         None => "no extension tells its format".to_owned(),
     }
+}
+
+fn counted(bytes: Option<u64>) -> String {
+    bytes.map_or_else(
+        || "more bytes than can be counted".to_owned(),
+        |bytes| format!("{bytes} bytes"),
+    )
 }
 
 fn balance(expected: u64, found: u64) -> String {

@@ -12,15 +12,42 @@ pub enum Format {
     Npy,
     /// big-ann-benchmarks' float32 file.
     Fbin,
+    /// cuVS' float16 file.
+    F16bin,
+    /// The same by another name.
+    Hbin,
+    /// big-ann-benchmarks' uint8 file.
+    U8bin,
+    /// big-ann-benchmarks' int8 file.
+    I8bin,
     /// TEXMEX' float32 file.
     Fvecs,
+    /// TEXMEX' uint8 file.
+    Bvecs,
+    /// A vector on each line.
+    Jsonl,
+    /// The same by another name.
+    Ndjson,
     /// HDF5 as ann-benchmarks writes it.
     Hdf5,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Parquet, Self::Npy, Self::Fbin, Self::Fvecs, Self::Hdf5];
+    pub const ALL: [Self; 12] = [
+        Self::Parquet,
+        Self::Npy,
+        Self::Fbin,
+        Self::F16bin,
+        Self::Hbin,
+        Self::U8bin,
+        Self::I8bin,
+        Self::Fvecs,
+        Self::Bvecs,
+        Self::Jsonl,
+        Self::Ndjson,
+        Self::Hdf5,
+    ];
 
     /// The extension, without the dot.
     pub const fn extension(self) -> &'static str {
@@ -28,14 +55,34 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Npy => "npy",
             Self::Fbin => "fbin",
+            Self::F16bin => "f16bin",
+            Self::Hbin => "hbin",
+            Self::U8bin => "u8bin",
+            Self::I8bin => "i8bin",
             Self::Fvecs => "fvecs",
+            Self::Bvecs => "bvecs",
+            Self::Jsonl => "jsonl",
+            Self::Ndjson => "ndjson",
             Self::Hdf5 => "hdf5",
         }
     }
 
-    /// The format that the name of a file tells, in any case of letters.
+    /// Whether vectors and ids have names.
+    pub(super) const fn has_columns(self) -> bool {
+        matches!(self, Self::Parquet | Self::Jsonl | Self::Ndjson)
+    }
+
+    /// The format that the name of a file tells, in any case of letters. Files of lines may be
+    /// compressed, which the end of the name says then.
     pub(super) fn of(path: &Path) -> Result<Self, Problem> {
         let extension = path.extension().map(|extension| extension.to_string_lossy());
+        if extension
+            .as_ref()
+            .is_some_and(|e| ["gz", "zst"].iter().any(|c| e.eq_ignore_ascii_case(c)))
+            && let Ok(inner @ (Self::Jsonl | Self::Ndjson)) = Self::of(&path.with_extension(""))
+        {
+            return Ok(inner);
+        }
         Self::ALL
             .into_iter()
             .find(|format| {
@@ -62,7 +109,10 @@ mod tests {
     fn an_unknown_extension_lists_the_known() {
         assert_eq!(Format::of(Path::new("a/b.FBIN")).expect("known"), Format::Fbin);
         let error = |name: &str| Format::of(Path::new(name)).expect_err("unknown").to_string();
-        let known = "the known ones are .parquet, .npy, .fbin, .fvecs and .hdf5";
+        assert_eq!(Format::of(Path::new("a.jsonl.GZ")).expect("known"), Format::Jsonl);
+        let known = "the known ones are .parquet, .npy, .fbin, .f16bin, .hbin, .u8bin, .i8bin, \
+                     .fvecs, .bvecs, .jsonl, .ndjson and .hdf5";
+        assert_eq!(error("a.npy.gz"), format!("unknown format `.gz`; {known}"));
         assert_eq!(error("a.csv"), format!("unknown format `.csv`; {known}"));
         assert_eq!(error("a"), format!("no extension tells its format; {known}"));
     }

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `.parquet` | a column of lists of float16, float32, float64, int8 or uint8; an id; other columns |
 //! | `.npy` | an `n x dim` array of `<f2`, `<f4`, `<f8`, `\|i1` or `\|u1`, in C or Fortran order |
-//! | `.fbin` | u32 LE n, u32 LE dim, then `n x dim` float32 LE |
-//! | `.fvecs` | for each vector: int32 LE dim, then dim float32 LE |
+//! | `.fbin` | u32 LE n, u32 LE dim, then `n x dim` float32 LE; both may be u64, as cuVS writes them |
+//! | `.f16bin`, `.hbin`, `.u8bin`, `.i8bin` | the same with float16, float16, uint8 or int8 |
+//! | `.fvecs`, `.bvecs` | for each vector: int32 LE dim, then dim float32 LE or uint8 |
+//! | `.jsonl`, `.ndjson` | on each line an array of numbers, or an object with one and an id; also `.gz`, `.zst` |
 //! | `.hdf5`, `.h5` | `n x dim` datasets of float16, float32, float64, int8 or uint8: `train`, `test` or others |
 //!
 //! ```
@@ -31,15 +33,16 @@ mod convert;
 mod dense;
 mod error;
 mod expand;
-mod fbin;
 mod format;
-mod fvecs;
 mod hdf5;
+mod jsonl;
 mod npy;
 mod npy_header;
 mod parquet;
 mod reader;
 mod texts;
+mod vecs;
+mod xbin;
 
 pub use batch::{Batch, Ids, non_finite_rows};
 pub use error::{Problem, ReadError};

@@ -1,12 +1,13 @@
 //! One reader for every format.
 
-use super::{Batch, Format, MAX_DIM, Problem, ReadError, fbin, fvecs, hdf5, npy, parquet};
+use super::convert::Element;
+use super::{Batch, Format, MAX_DIM, Problem, ReadError, hdf5, jsonl, npy, parquet, vecs, xbin};
 use arrow::datatypes::Field;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which columns to read, of a parquet file, or which dataset, of an hdf5 file.
+/// Which columns to read, of a parquet file or the objects of jsonl, or which dataset, of an hdf5 file.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The column of vectors; unless named, the only one that holds lists of numbers. In hdf5 it
@@ -139,7 +140,7 @@ fn open(path: &Path, options: &ReadOptions) -> Opened {
     let format = Format::of(path)?;
     let vectors = options.vector_column.as_ref().filter(|_| format != Format::Hdf5);
     let named = vectors.or(options.id_column.as_ref());
-    if let Some(column) = named.filter(|_| format != Format::Parquet) {
+    if let Some(column) = named.filter(|_| !format.has_columns()) {
         return Err(Problem::NoColumns { format, column: column.clone() });
     }
     let file = File::open(path).map_err(Problem::io("open"))?;
@@ -151,8 +152,13 @@ fn open(path: &Path, options: &ReadOptions) -> Opened {
     match format {
         Format::Parquet => parquet::open(file, size, options),
         Format::Npy => npy::open(file, size),
-        Format::Fbin => fbin::open(file, size),
-        Format::Fvecs => fvecs::open(file, size),
+        Format::Fbin => xbin::open(format, Element::F32, file, size),
+        Format::F16bin | Format::Hbin => xbin::open(format, Element::F16, file, size),
+        Format::U8bin => xbin::open(format, Element::U8, file, size),
+        Format::I8bin => xbin::open(format, Element::I8, file, size),
+        Format::Fvecs => vecs::open(format, Element::F32, file, size),
+        Format::Bvecs => vecs::open(format, Element::U8, file, size),
+        Format::Jsonl | Format::Ndjson => jsonl::open(path, options),
         Format::Hdf5 => hdf5::open(path, file, size, options),
     }
 }

@@ -1,4 +1,4 @@
-//! `.fbin` and `.fvecs`.
+//! `.fbin`, `.fvecs` and their kin.
 
 use crate::Files;
 use proptest::prelude::*;
@@ -130,4 +130,50 @@ fn a_broken_fvecs_says_what_is_wrong() {
     let mut negative = fvecs(&[&[1.0], &[2.0]]);
     negative[8..12].copy_from_slice(&(-1i32).to_le_bytes());
     assert_eq!(error(&negative), "a.fvecs: row 1: has dimension -1, but row 0 has 1");
+}
+
+#[test]
+fn halves_and_bytes_are_the_numbers_they_were() {
+    let files = Files::new();
+    let header = [2u32, 2].map(u32::to_le_bytes).concat();
+    let bin = |values: &[u8]| [header.as_slice(), values].concat();
+    let halves: [u8; 8] = [0x00, 0x3c, 0x00, 0xbc, 0x01, 0x00, 0xff, 0x7b];
+    for name in ["a.f16bin", "a.hbin"] {
+        files.write(name, &bin(&halves));
+        let smallest = 2f32.powi(-24);
+        assert_eq!(files.vectors(name), (vec![1.0, -1.0, smallest, 65_504.0], 2));
+    }
+    files.write("a.u8bin", &bin(&[0, 127, 128, 255]));
+    assert_eq!(files.vectors("a.u8bin"), (vec![0.0, 127.0, 128.0, 255.0], 2));
+    files.write("a.i8bin", &bin(&[0, 127, 128, 255]));
+    assert_eq!(files.vectors("a.i8bin"), (vec![0.0, 127.0, -128.0, -1.0], 2));
+    files.write("a.bvecs", &[2, 0, 0, 0, 0, 127, 2, 0, 0, 0, 128, 255]);
+    assert_eq!(files.vectors("a.bvecs"), (vec![0.0, 127.0, 128.0, 255.0], 2));
+    files.write("b.bvecs", &[2, 0, 0, 0, 0, 127, 3, 0, 0, 0, 128, 255]);
+    let error = files.error("b.bvecs", &ReadOptions::default());
+    assert_eq!(error, "b.bvecs: row 1: has dimension 3, but row 0 has 2");
+    files.write("c.bvecs", &[2, 0, 0, 0, 0]);
+    let error = files.error("c.bvecs", &ReadOptions::default());
+    assert!(error.ends_with("it is cut short, or not a bvecs file"), "{error}");
+}
+
+#[test]
+fn the_header_is_the_one_that_agrees_with_the_size() {
+    let files = Files::new();
+    let long = |rows: u64, dim: u64, values: &[u8]| {
+        [&rows.to_le_bytes(), &dim.to_le_bytes(), values].concat()
+    };
+    files.write("a.u8bin", &long(2, 3, &[1, 2, 3, 4, 5, 6]));
+    assert_eq!(files.vectors("a.u8bin"), (vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3));
+    files.write("b.u8bin", &long(2, 3, &[1, 2, 3, 4, 5]));
+    assert_eq!(
+        files.error("b.u8bin", &ReadOptions::default()),
+        "b.u8bin: has 21 bytes, but its header declares 2 x 0 values in two u32, which make 8 bytes, \
+         or 2 x 3 in two u64, which make 22 bytes; it is cut short, or of another type"
+    );
+    // 2 x 8 bytes after the short header. The same file read with the long one: the first u64 is
+    // 2 + 8 * 2^32 rows, of as many values as the next eight bytes say.
+    let rows = 1u64 << 32 | 1;
+    files.write("c.u8bin", &long(rows, 0, &[]));
+    assert!(files.error("c.u8bin", &ReadOptions::default()).starts_with("c.u8bin: declares 1 x 1"));
 }

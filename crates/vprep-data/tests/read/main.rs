@@ -4,6 +4,7 @@
 
 mod binary;
 mod damage;
+mod lines;
 mod hdf5;
 mod npy;
 mod parquet;
@@ -80,7 +81,8 @@ fn what_is_no_file_of_vectors_is_refused() {
     files.write("a.csv", b"1,2");
     assert_eq!(
         files.error("a.csv", &plain),
-        "a.csv: unknown format `.csv`; the known ones are .parquet, .npy, .fbin, .fvecs and .hdf5"
+        "a.csv: unknown format `.csv`; the known ones are .parquet, .npy, .fbin, .f16bin, .hbin, .u8bin, \
+         .i8bin, .fvecs, .bvecs, .jsonl, .ndjson and .hdf5"
     );
     files.write("a.fbin", b"");
     let named = ReadOptions { id_column: Some("key".to_owned()), ..plain };

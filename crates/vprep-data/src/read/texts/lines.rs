@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LONGEST: u64 = 64 << 20;
 
 /// Reads lines and counts them.
-pub(super) struct Lines {
+pub(in crate::read) struct Lines {
     inner: BufReader<Box<dyn Read + Send>>,
     read: Arc<AtomicU64>,
     number: u64,
@@ -21,7 +21,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Opens a file, and what is in it if its name ends in `.gz` or `.zst`.
-    pub(super) fn open(path: &Path) -> Result<Self, Problem> {
+    pub(in crate::read) fn open(path: &Path) -> Result<Self, Problem> {
         let file = File::open(path).map_err(Problem::io("open"))?;
         if file.metadata().map_err(Problem::io("read"))?.is_dir() {
             return Err(Problem::Directory { path: path.to_owned() });
@@ -39,7 +39,7 @@ impl Lines {
     }
 
     /// The number of the line that was read last, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(in crate::read) fn number(&self) -> u64 {
         self.number
     }
 
@@ -48,8 +48,18 @@ impl Lines {
         self.read.load(Ordering::Relaxed)
     }
 
+    /// The line that was read last, without its end.
+    pub(in crate::read) fn last(&self) -> Result<&str, Problem> {
+        let line = self.number;
+        let text = std::str::from_utf8(&self.buffer).map_err(|error| {
+            let at = error.valid_up_to();
+            Problem::Line { line, problem: format!("is not UTF-8, from its byte {at} on") }
+        })?;
+        Ok(if line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text })
+    }
+
     /// The next line without its end.
-    pub(super) fn next(&mut self) -> Result<Option<&str>, Problem> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<&str>, Problem> {
         self.buffer.clear();
         let mut limited = self.inner.by_ref().take(LONGEST);
         let read = limited.read_until(b'\n', &mut self.buffer).map_err(Problem::io("read"))?;
@@ -66,11 +76,7 @@ impl Lines {
         } else if read as u64 == LONGEST {
             return Err(Problem::Line { line, problem: "is longer than 64 MiB".to_owned() });
         }
-        let text = std::str::from_utf8(&self.buffer).map_err(|error| {
-            let at = error.valid_up_to();
-            Problem::Line { line, problem: format!("is not UTF-8, from its byte {at} on") }
-        })?;
-        Ok(Some(if line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text }))
+        self.last().map(Some)
     }
 }
 

@@ -32,7 +32,7 @@ mod table;
 mod tsv;
 
 use super::{IdType, Ids, Problem, ReadError};
-use lines::Lines;
+pub(super) use lines::Lines;
 use std::path::{Path, PathBuf};
 
 /// Which columns to read.
