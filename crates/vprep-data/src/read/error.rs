@@ -219,20 +219,6 @@ pub enum Problem {
         shape: Vec<u64>,
     },
 
-    /// Both headers that a file of its kind may have agree with its size.
-    #[error(
-        "may hold {} x {} values after a header of 8 bytes, or {} x {} after one of 16: both make a \
-         file of {found} bytes; write it again as npy",
-        short[0], short[1], long[0], long[1]
-    )]
-    TwoHeaders {
-        /// Rows and values in a row, by the short header.
-        short: [u64; 2],
-        /// The same by the long one.
-        long: [u64; 2],
-        /// Bytes of the file.
-        found: u64,
-    },
     /// Neither header that a file of its kind may have agrees with its size.
     #[error(
         "has {found} bytes, but its header declares {} x {} values in two u32, which make {}, or \
@@ -539,7 +525,6 @@ impl Failure for ReadError {
             | Problem::BigEndian { .. }
             | Problem::NpyType { .. }
             | Problem::Shape { .. }
-            | Problem::TwoHeaders { .. }
             | Problem::NoHeader { .. }
             | Problem::VecsDim { .. }
             | Problem::VecsSize { .. }

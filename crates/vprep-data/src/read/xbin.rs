@@ -7,12 +7,13 @@
 //! ```
 //!
 //! cuVS writes the long header where the short one cannot hold the numbers. Nothing in a file says
-//! which it has, but only one of them agrees with its size.
+//! which it has, but at most one of them agrees with its size: read as two u64, the numbers n and dim of a
+//! short header are more than dim x 2^32 rows, and so more values than n x dim, as n is below 2^32.
 
 use super::convert::Element;
 use super::dense::Dense;
 use super::reader::{Layout, Opened, check_shape};
-use super::{Format, Problem};
+use super::{Format, MAX_DIM, Problem};
 use std::fs::File;
 use std::io::Read;
 
@@ -28,19 +29,14 @@ pub(super) fn open(format: Format, element: Element, mut file: File, size: u64) 
     file.read_exact(&mut header[..there]).map_err(Problem::io("read"))?;
     let short: [u64; 2] = std::array::from_fn(|i| u64::from(u32::from_le_bytes(part(&header, i))));
     let long: [u64; 2] = std::array::from_fn(|i| u64::from_le_bytes(part(&header, i)));
-    let fits = |shape: [u64; 2], start| bytes(shape, element, start) == Some(size);
-    let long_fits = size >= LONG && fits(long, LONG);
-    let (shape, data_start) = match (fits(short, SHORT), long_fits) {
-        (true, true) => return Err(Problem::TwoHeaders { short, long, found: size }),
-        (false, true) => (long, LONG),
-        (true, false) => (short, SHORT),
-        (false, false)
-            if size >= LONG && long[0] > 0 && (1..=super::MAX_DIM).contains(&long[1]) =>
-        {
-            let expected = [bytes(short, element, SHORT), bytes(long, element, LONG)];
+    let is_long = size >= LONG && long[0] > 0 && (1..=MAX_DIM).contains(&long[1]);
+    let (shape, data_start) = match bytes(long, element, LONG) {
+        Some(expected) if is_long && expected == size => (long, LONG),
+        expected if is_long && bytes(short, element, SHORT) != Some(size) => {
+            let expected = [bytes(short, element, SHORT), expected];
             return Err(Problem::NoHeader { short, long, expected, found: size });
         }
-        (false, false) => (short, SHORT),
+        _ => (short, SHORT),
     };
     let dim = check_shape(format, shape, element.size(), data_start, size)?;
     let source = Dense { file, element, rows: shape[0], dim, data_start, by_columns: false };

@@ -13,13 +13,20 @@ fn arrays_and_objects_are_rows() {
     let files = Files::new();
     files.write("a.jsonl", b"[1, 2.5]\n\n[-3e0, 0.1]\r\n");
     assert_eq!(files.vectors("a.jsonl"), (vec![1.0, 2.5, -3.0, 0.1], 2));
-    let lines = b"{\"id\": 7, \"v\": [1, 2], \"t\": \"x\"}\n{\"t\": [1], \"v\": [3, 4], \"id\": 9}\n";
+    let lines =
+        b"{\"id\": 7, \"v\": [1, 2], \"t\": \"x\"}\n{\"t\": [1], \"v\": [3, 4], \"id\": 9}\n";
     let path = files.write("b.ndjson", lines);
     let batch = &files.read("b.ndjson", &ReadOptions::default()).expect("reads")[0];
-    assert_eq!((&batch.vectors[..], &batch.ids), (&[1.0, 2.0, 3.0, 4.0][..], &Ids::Int(vec![7, 9])));
+    assert_eq!(
+        (&batch.vectors[..], &batch.ids),
+        (&[1.0, 2.0, 3.0, 4.0][..], &Ids::Int(vec![7, 9]))
+    );
     let reader = VectorReader::open(&path, &ReadOptions::default()).expect("opens");
     assert_eq!(reader.left_out(), ["t"]);
-    files.write("c.jsonl", b"{\"k\": \"p\", \"a\": [1], \"b\": [2]}\n{\"k\": \"q\", \"a\": [3], \"b\": [4]}");
+    files.write(
+        "c.jsonl",
+        b"{\"k\": \"p\", \"a\": [1], \"b\": [2]}\n{\"k\": \"q\", \"a\": [3], \"b\": [4]}",
+    );
     let batch = &files.read("c.jsonl", &named("b", "k")).expect("reads")[0];
     assert_eq!(batch.vectors, [2.0, 4.0]);
     assert_eq!(batch.ids, Ids::Text(StringArray::from(vec!["p", "q"])));
@@ -34,10 +41,7 @@ fn what_is_no_row_is_named_by_its_line() {
     };
     let plain = ReadOptions::default();
     assert_eq!(error("\n", &plain), "a.jsonl: holds no vectors (0 x 0)");
-    assert_eq!(
-        error("[1, 2]\n\n[3]", &plain),
-        "a.jsonl: row 1: has dimension 1, but row 0 has 2"
-    );
+    assert_eq!(error("[1, 2]\n\n[3]", &plain), "a.jsonl: row 1: has dimension 1, but row 0 has 2");
     assert_eq!(
         error("[1]\n[1e39]\n", &plain),
         "a.jsonl: row 1: a value is beyond the range of float32 (3.4e38)"
@@ -51,7 +55,10 @@ fn what_is_no_row_is_named_by_its_line() {
         error(two, &plain),
         "a.jsonl: several columns may hold the vectors: `a`, `b`; choose one with --vector-column"
     );
-    assert!(error(two, &named("c", "a")).ends_with("no column `c`; its columns are `a` array, `b` array"));
+    assert!(
+        error(two, &named("c", "a"))
+            .ends_with("no column `c`; its columns are `a` array, `b` array")
+    );
     let changing = "{\"a\": [1], \"id\": 1}\n{\"a\": [1], \"id\": \"x\"}";
     assert_eq!(
         error(changing, &plain),
