@@ -4,8 +4,8 @@
 
 mod binary;
 mod damage;
-mod lines;
 mod hdf5;
+mod lines;
 mod npy;
 mod parquet;
 
