@@ -1,7 +1,7 @@
 //! Describes a dataset or a file of vectors.
 
 use crate::dataset::{Side, TRUTH_IDS, TRUTH_STATS, read_dataset};
-use crate::matrix::{Norms, duplicates, norms};
+use crate::matrix::{Norms, Occurrences, norms, occurrences};
 use crate::truth_stats::TruthStats;
 use crate::{Context, PipelineError};
 use serde::Serialize;
@@ -77,6 +77,10 @@ pub struct SetFacts {
     pub non_finite_rows: u64,
     /// Rows that repeat an earlier row bit for bit.
     pub duplicate_rows: u64,
+    /// Different vectors that occur more than once.
+    pub duplicate_groups: u64,
+    /// Rows that hold the commonest vector.
+    pub largest_group: u64,
 }
 
 /// Describes the base and the queries of a dataset.
@@ -88,6 +92,7 @@ pub fn inspect_dataset(dir: &Path, context: &Context<'_>) -> Result<Inspection, 
     let recipe = read_dataset(dir)?;
     let mut notes = Vec::new();
     let mut sets = Vec::new();
+    let mut counts = Vec::new();
     for side in Side::BOTH {
         let path = dir.join(side.vectors());
         if !path.exists() {
@@ -100,9 +105,19 @@ pub fn inspect_dataset(dir: &Path, context: &Context<'_>) -> Result<Inspection, 
         let ids = schema.field_with_name(vprep_data::ID);
         let ids = ids.map_or_else(|_| "none".to_owned(), |field| field.data_type().to_string());
         let columns = names.into_iter().skip(2).collect();
-        let set = describe(&path, matrix.view(), ids, columns, context)?;
+        let (set, count) = describe(&path, matrix.view(), ids, columns, context)?;
         warn(&set, Some(recipe.metric), &mut notes);
         sets.push(set);
+        counts.push(count);
+    }
+    if let [base, queries] = &counts[..] {
+        let contained = base.shared(queries);
+        if contained > 0 {
+            notes.push(format!(
+                "{contained} queries are rows of the base bit for bit; each finds itself first, \
+                 which is easier than a query that was never stored"
+            ));
+        }
     }
     if !dir.join(TRUTH_IDS).exists() {
         notes.push("there is no ground truth yet; compute it with `vprep truth`".to_owned());
@@ -146,7 +161,7 @@ pub fn inspect_file(
     };
     let ids = ids.to_owned();
     let columns = reader.columns().iter().map(|field| field.name().clone()).collect();
-    let set = describe(path, MatrixView::new(&values, dim), ids, columns, context)?;
+    let (set, _) = describe(path, MatrixView::new(&values, dim), ids, columns, context)?;
     let mut notes = Vec::new();
     warn(&set, None, &mut notes);
     Ok(Inspection { schema: SCHEMA, sets: vec![set], truth: None, notes })
@@ -158,9 +173,10 @@ fn describe(
     ids: String,
     columns: Vec<String>,
     context: &Context<'_>,
-) -> Result<SetFacts, PipelineError> {
+) -> Result<(SetFacts, Occurrences), PipelineError> {
     let Norms { stats, non_finite, unit, .. } = norms(std::iter::once(matrix), context.progress)?;
-    Ok(SetFacts {
+    let count = occurrences(std::iter::once(matrix), context.progress)?;
+    let set = SetFacts {
         file: path.display().to_string(),
         rows: matrix.rows() as u64,
         dim: matrix.dim() as u64,
@@ -169,8 +185,11 @@ fn describe(
         norms: stats,
         unit_length: unit,
         non_finite_rows: non_finite.total(),
-        duplicate_rows: duplicates(std::iter::once(matrix), context.progress)?,
-    })
+        duplicate_rows: count.repeated(),
+        duplicate_groups: count.groups(),
+        largest_group: count.largest(),
+    };
+    Ok((set, count))
 }
 
 fn warn(set: &SetFacts, metric: Option<Metric>, notes: &mut Vec<String>) {

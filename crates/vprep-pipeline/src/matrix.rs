@@ -1,7 +1,7 @@
 //! Passes over whole matrices: norms, unit length, duplicates.
 
 use rayon::prelude::*;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use vprep_core::{Interrupted, MatrixView, Progress, RowList, is_unit, norm};
 use vprep_manifest::NormStats;
 use xxhash_rust::xxh3::xxh3_128;
@@ -47,13 +47,38 @@ pub(crate) fn norms<'a>(
     Ok(Norms { stats, zero, non_finite, unit })
 }
 
-/// Counts the rows that repeat an earlier row bit for bit, by a 128-bit hash of each.
-pub(crate) fn duplicates<'a>(
+/// How often each row occurs, by a 128-bit hash of its bits.
+pub(crate) struct Occurrences(HashMap<u128, u64>);
+
+impl Occurrences {
+    /// Rows that repeat an earlier row.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.0.values().map(|n| n - 1).sum()
+    }
+
+    /// Different rows that occur more than once.
+    pub(crate) fn groups(&self) -> u64 {
+        self.0.values().filter(|&&n| n > 1).count() as u64
+    }
+
+    /// Rows that are alike, at most; 0 if there are no rows.
+    pub(crate) fn largest(&self) -> u64 {
+        self.0.values().copied().max().unwrap_or(0)
+    }
+
+    /// Rows of `other`, each counted as often as it occurs there, that occur here too.
+    pub(crate) fn shared(&self, other: &Self) -> u64 {
+        let here = |(hash, n): (&u128, &u64)| if self.0.contains_key(hash) { *n } else { 0 };
+        other.0.iter().map(here).sum()
+    }
+}
+
+/// Counts how often each row occurs, bit for bit.
+pub(crate) fn occurrences<'a>(
     blocks: impl Iterator<Item = MatrixView<'a>>,
     progress: &dyn Progress,
-) -> Result<u64, Interrupted> {
-    let mut seen = HashSet::new();
-    let mut repeated = 0;
+) -> Result<Occurrences, Interrupted> {
+    let mut seen = HashMap::new();
     for block in blocks {
         progress.check()?;
         let hash = |row: &[f32]| {
@@ -63,9 +88,11 @@ pub(crate) fn duplicates<'a>(
         };
         let hashes: Vec<u128> =
             block.data().par_chunks_exact(block.dim()).with_min_len(64).map(hash).collect();
-        repeated += hashes.into_iter().filter(|&hash| !seen.insert(hash)).count() as u64;
+        for hash in hashes {
+            *seen.entry(hash).or_insert(0) += 1;
+        }
     }
-    Ok(repeated)
+    Ok(Occurrences(seen))
 }
 
 #[cfg(test)]
@@ -82,6 +109,12 @@ mod tests {
         assert_eq!(norms.non_finite.to_string(), "row 4");
         assert_eq!(norms.stats.max, 5.0);
         assert!(!norms.unit);
-        assert_eq!(duplicates(std::iter::once(matrix), &Silent).expect("not interrupted"), 1);
+        let count =
+            |matrix| occurrences(std::iter::once(matrix), &Silent).expect("not interrupted");
+        let all = count(matrix);
+        assert_eq!((all.repeated(), all.groups(), all.largest()), (1, 1, 2));
+        let other = count(MatrixView::new(&[3.0, 4.0, 3.0, 4.0, 9.0, 9.0], 2));
+        assert_eq!((all.shared(&other), other.shared(&all)), (2, 2));
+        assert_eq!(count(MatrixView::new(&[], 2)).largest(), 0);
     }
 }

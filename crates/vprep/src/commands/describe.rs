@@ -160,7 +160,11 @@ fn text(inspection: &Inspection) -> String {
         );
         line("zero rows", norms.zero.to_string());
         line("non-finite", set.non_finite_rows.to_string());
-        line("duplicates", set.duplicate_rows.to_string());
+        let groups = match set.duplicate_groups {
+            0 => String::new(),
+            n => format!(" in {n} groups, the largest of {} rows", set.largest_group),
+        };
+        line("duplicates", format!("{}{groups}", set.duplicate_rows));
     }
     if let Some(truth) = &inspection.truth {
         text += &format!("{}\n", truth.file);

@@ -96,7 +96,7 @@ pub(crate) fn run(table: &TruthTable, stage: &mut Stage<'_>) -> Result<Outcome, 
         ties: TIES.to_owned(),
         queries_tied_at_k: stats.queries_tied(),
         verified_queries: verified,
-        duplicate_rows: matrix::duplicates(base.blocks(), progress)?,
+        duplicate_rows: matrix::occurrences(base.blocks(), progress)?.repeated(),
     };
     let queries = grouped(queries.rows() as u64);
     let mut summary = format!("top {k} by {metric}, {queries} queries x {} rows", grouped(rows));
