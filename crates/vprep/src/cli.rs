@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Fetch public data, whole and verified, into a directory
     Fetch(FetchArgs),
-    /// Read vectors from parquet, npy, fbin, fvecs or hdf5 files into the dataset
+    /// Read vectors from parquet, npy, xbin, vecs, jsonl or hdf5 files into the dataset
     Import(ImportArgs),
     /// Turn texts into vectors with a BERT model, in checkpoints that survive a crash
     Embed(EmbedArgs),
@@ -408,7 +408,7 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// A dataset directory, or a parquet, npy, fbin, fvecs or hdf5 file
+    /// A dataset directory, or a parquet, npy, xbin, vecs, jsonl or hdf5 file
     pub(crate) path: PathBuf,
     /// Column with the vectors, or dataset in hdf5 [default: the only list of numbers; train]
     #[arg(long, value_name = "COLUMN")]
