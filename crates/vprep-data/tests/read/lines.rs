@@ -5,7 +5,11 @@ use arrow::array::StringArray;
 use vprep_data::read::{Ids, ReadOptions, VectorReader};
 
 fn named(vector: &str, id: &str) -> ReadOptions {
-    ReadOptions { vector_column: Some(vector.to_owned()), id_column: Some(id.to_owned()) }
+    ReadOptions {
+        vector_column: Some(vector.to_owned()),
+        id_column: Some(id.to_owned()),
+        ..ReadOptions::default()
+    }
 }
 
 #[test]
